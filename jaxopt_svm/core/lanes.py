@@ -1,0 +1,239 @@
+"""Lanes: one problem, or a grid of them in one program, advanced by the host and judged.
+
+The pure pieces come first (a pass, a certificate, the best pair so far); ``Loop`` is the host side.
+"""
+
+import dataclasses
+import time
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxopt_svm.core.protocols import Certificate, Method, Point
+from jaxopt_svm.core.solution import Solution, Status, Trace
+
+__all__ = ["Loop", "certify", "lane_axes", "next_record", "one_pass"]
+
+STALLED = 5  # records without improvement, near the floor, before a lane is called finished
+NEAR_FLOOR = 10.0
+WIDTHS = (1, 8, 32, 128, 512, 2048)  # lanes are re-packed to these; each is one compilation
+
+
+def one_pass(problem, method: Method, state, key: Array, r):
+    """Pass r: draw once, then step through the samples."""
+    samples = method.draw(problem, jax.random.fold_in(key, r))
+    return lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
+
+
+def certify(problem, method: Method, state) -> tuple[Point, Certificate]:
+    """The state's point, completed, and what the problem says of it."""
+    point = problem.complete(method.point(problem, state))
+    return point, problem.certificate(point)
+
+
+class Best(NamedTuple):
+    """Best primal point and best dual point seen, and their values."""
+
+    w: Any
+    dual: Any
+    primal_value: Array
+    dual_value: Array
+
+
+def lane_axes(problem):
+    """vmap axes for a problem whose lam has a leading axis: everything else is shared."""
+    return dataclasses.replace(jax.tree.map(lambda _: None, problem), lam=0)
+
+
+def _over_lanes(function, problem, *axes):
+    """``function`` itself for one lam, its vmap for a grid of them."""
+    if jnp.ndim(problem.lam) == 0:
+        return function
+    return jax.vmap(function, in_axes=(lane_axes(problem), *axes))
+
+
+def _where(better, new, old):
+    """Choose whole trees: ``better`` is one boolean."""
+    return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, old)
+
+
+def _update(problem, method, best: Best | None, state) -> tuple[Best, Certificate]:
+    """Certify a state; the certificate returned has the best dual value so far."""
+    point, now = certify(problem, method, state)
+    if best is None:
+        best = Best(point.w, point.dual, now.primal, now.dual)
+    else:
+        # a comparison with nan is False, so a broken point is never the best
+        lower, higher = now.primal < best.primal_value, now.dual > best.dual_value
+        best = Best(
+            w=_where(lower, point.w, best.w),
+            dual=_where(higher, point.dual, best.dual),
+            primal_value=jnp.where(lower, now.primal, best.primal_value),
+            dual_value=jnp.where(higher, now.dual, best.dual_value),
+        )
+    gap = now.primal - best.dual_value
+    return best, Certificate(now.primal, best.dual_value, gap, now.floor)
+
+
+@jax.jit
+def _begin(problem, method, start):
+    """State, best point and certificate before the first pass."""
+
+    def one(problem, start):
+        state = method.init(problem, start)
+        return state, *_update(problem, method, None, state)
+
+    lanes = jnp.ndim(problem.lam) and start is not None and jnp.ndim(start.w) > 1
+    return _over_lanes(one, problem, 0 if lanes else None)(problem, start)
+
+
+@jax.jit
+def _advance(problem, method, state, best, key, first, count):
+    """``count`` passes from pass ``first``, then a certificate."""
+    step = _over_lanes(one_pass, problem, None, 0, None, None)
+    body = lambda r, s: step(problem, method, s, key, r)
+    state = lax.fori_loop(first, first + count, body, state)
+    update = _over_lanes(_update, problem, None, 0, 0)
+    best, certificate = update(problem, method, best, state)
+    return state, best, certificate
+
+
+@jax.jit
+def _finish(problem, best: Best) -> Certificate:
+    """The certificate of the best pair, from the pair alone."""
+    one = lambda problem, best: problem.certificate(Point(best.w, best.dual))
+    return _over_lanes(one, problem, 0)(problem, best)
+
+
+def _take(tree, lanes):
+    """Some lanes of a batched tree."""
+    return jax.tree.map(lambda x: x[lanes], tree)
+
+
+def next_record(r: int) -> int:
+    """Passes until the next certificate: each of the first ones, then an eighth of the total."""
+    return max(1, r // 8)
+
+
+def _judge(certificate, stalled, r, rtol, atol, max_passes) -> np.ndarray:
+    """A Status for each lane. ``stalled``: records since the gap last improved."""
+    primal, gap, floor = certificate.primal, certificate.gap, certificate.floor
+    status = np.full(primal.shape, Status.RUNNING, dtype=object)
+    status[r >= max_passes] = Status.MAX_PASSES
+    near = (gap <= floor) | ((stalled >= STALLED) & (gap <= NEAR_FLOOR * floor))
+    status[near] = Status.PRECISION_FLOOR
+    status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
+    status[~(np.isfinite(primal) & np.isfinite(gap))] = Status.DIVERGED
+    return status
+
+
+class Loop:
+    """The host side of a solve: which lanes run, what they recorded, when they stop.
+
+    Lanes that stop are stored, and when enough have left, the rest are packed into the next
+    smaller width, so that a grid does not wait for its slowest member at full cost.
+    """
+
+    def __init__(self, problem, method, key, start):
+        self.problem, self.method, self.key = problem, method, key
+        self.batched = bool(jnp.ndim(problem.lam))
+        self.count = problem.lam.shape[0] if self.batched else 1
+        self.lams = problem.lam
+        self.state, self.best, certificate = _begin(problem, method, start)
+        self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
+        self.active = self.count
+        self.r = 0
+        self.started = time.perf_counter()
+        self.status = np.full(self.count, Status.RUNNING, dtype=object)
+        self.passes = np.zeros(self.count, int)
+        self.stored: list[Best | None] = [None] * self.count
+        self.smallest = np.full(self.count, np.inf)
+        self.stalled = np.zeros(self.count, int)
+        self.records: list[dict[str, np.ndarray]] = []
+        self._record(certificate)
+
+    def _host(self, tree):
+        """Lane-leading numpy arrays of the active slots."""
+        lead = (lambda x: np.asarray(x)) if self.batched else (lambda x: np.asarray(x)[None])
+        return jax.tree.map(lambda x: lead(x)[: self.active], tree)
+
+    def _record(self, certificate) -> Certificate:
+        now = self._host(certificate)
+        ids = self.lanes[: self.active]
+        row = {f: np.full(self.count, np.nan) for f in Certificate._fields}
+        for field, values in now._asdict().items():
+            row[field][ids] = values
+        row["passes"] = np.full(self.count, float(self.r))
+        row["seconds"] = np.full(self.count, time.perf_counter() - self.started)
+        self.records.append(row)
+        improved = now.gap < self.smallest[ids]
+        self.stalled[ids] = np.where(improved, 0, self.stalled[ids] + 1)
+        self.smallest[ids] = np.fmin(now.gap, self.smallest[ids])
+        return now
+
+    def judge(self, rtol, atol, max_passes) -> None:
+        """Stop the lanes that are done, and re-pack the others."""
+        ids = self.lanes[: self.active]
+        row = self.records[-1]
+        now = Certificate(*(row[f][ids] for f in Certificate._fields))
+        status = _judge(now, self.stalled[ids], self.r, rtol, atol, max_passes)
+        self.stop(status)
+
+    def stop(self, status: np.ndarray) -> None:
+        """Store every active lane whose status is not RUNNING."""
+        ids = self.lanes[: self.active]
+        done = np.flatnonzero(status != Status.RUNNING)
+        if done.size == 0:
+            return
+        best = self._host(self.best)
+        for slot in done:
+            lane = ids[slot]
+            self.status[lane], self.passes[lane] = status[slot], self.r
+            self.stored[lane] = _take(best, slot)
+        going = np.flatnonzero(status == Status.RUNNING)
+        if going.size == 0:
+            self.active = 0
+            return
+        width = min((w for w in WIDTHS if w >= going.size), default=len(self.lanes))
+        width = min(width, len(self.lanes))
+        # lanes still packed with finished ones simply run on; nothing reads the finished
+        slots = np.concatenate([going, np.full(width - going.size, going[-1])])
+        self.lanes, self.active = self.lanes[slots], going.size
+        self.state, self.best = _take((self.state, self.best), slots)
+        self.problem = self.problem.with_lam(self.problem.lam[slots])
+
+    def advance(self, count: int) -> None:
+        self.state, self.best, certificate = _advance(
+            self.problem, self.method, self.state, self.best, self.key, self.r, count
+        )
+        certificate = jax.block_until_ready(certificate)
+        self.r += count
+        self._record(certificate)
+
+    def solution(self, problem, name: str) -> Solution:
+        """Everything stored, in the order of the lanes; the final certificates recomputed."""
+        stack = lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves])
+        best = jax.tree.map(stack, *self.stored)
+        if not self.batched:
+            best = _take(best, 0)
+        certificate = _finish(problem, best)
+        rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
+        stopped = rows["passes"] > self.passes[:, None]
+        rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
+        spent = self.method.spent(self.problem)._asdict()
+        rows |= {k: rows["passes"] * per_pass for k, per_pass in spent.items()}
+        shape = (lambda x: x) if self.batched else (lambda x: x[0])
+        status = self.status.astype(str) if self.batched else Status(self.status[0])
+        return Solution(
+            w=best.w,
+            dual=best.dual,
+            certificate=certificate,
+            status=status,
+            method=np.full(self.count, name) if self.batched else name,
+            passes=self.passes if self.batched else int(self.passes[0]),
+            lam=problem.lam,
+            trace=Trace(**{k: shape(v) for k, v in rows.items()}),
+        )

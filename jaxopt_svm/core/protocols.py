@@ -1,0 +1,197 @@
+"""The nouns, as the types every room agrees on.
+
+    Problem -> Method.init -> State --step*--> State -> point -> Point
+            -> problem.certificate -> Certificate
+
+A Problem and a Method are frozen pytrees: real numbers are leaves, shapes and choices are
+types. A step is deterministic, all randomness of a pass comes out of ``draw``; an expectation
+over the samples of a theorem is then a plain mean over enumerated samples.
+"""
+
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from jax import Array
+
+__all__ = [
+    "Certificate",
+    "Loss",
+    "Method",
+    "Point",
+    "Problem",
+    "Regularizer",
+    "Rows",
+    "Sample",
+    "Sampling",
+    "Spent",
+]
+
+State = TypeVar("State")
+
+
+class Point(NamedTuple):
+    """What a method claims. The meaning of ``dual`` belongs to the problem.
+
+    w: primal iterate.
+    dual: a dual-feasible object (alpha for ERM), or None when the method has none.
+    """
+
+    w: Any
+    dual: Any = None
+
+
+class Certificate(NamedTuple):
+    """P(w) >= P* >= D(dual), so ``gap`` bounds the distance to the optimum from above.
+
+    floor: rounding bound of the computed P - D; a gap below it says no more than "zero".
+    With a leading axis the fields are one certificate per lane.
+    """
+
+    primal: Array
+    dual: Array
+    gap: Array
+    floor: Array
+
+
+class Sample(NamedTuple):
+    """What one step is given: example indices, and which of them count.
+
+    index: (size,) integers; an index >= n is padding.
+    mask: (size,) booleans, or None when every index counts.
+    """
+
+    index: Array
+    mask: Array | None = None
+
+
+class Spent(NamedTuple):
+    """What a pass of a method costs, in the units experiments compare.
+
+    work: row touches divided by n. oracle_calls: calls of the decoding oracle.
+    updates: steps in the sense of the method's theorem (the t of ``bound``).
+    """
+
+    work: float
+    oracle_calls: float
+    updates: float
+
+
+class Problem(Protocol):
+    """Data, loss and lam. The certificate belongs to the problem, never to a method."""
+
+    lam: Any
+
+    @property
+    def n(self) -> int: ...
+    def with_lam(self, lam) -> "Problem": ...
+    def origin(self) -> Point: ...
+    def primal(self, w) -> Array: ...
+
+    def complete(self, point: Point) -> Point:
+        """The same w with a dual-feasible object beside it, whatever the method had."""
+        ...
+
+    def certificate(self, point: Point) -> Certificate:
+        """Recomputed from the point alone: nothing is taken on trust."""
+        ...
+
+
+class Method(Protocol[State]):
+    """A frozen pytree of hyper-parameters with pure functions."""
+
+    def check(self, problem: Any) -> None:
+        """Refuse, in words, what the method cannot do, before anything compiles."""
+        ...
+
+    def init(self, problem: Any, start: Point | None = None) -> State: ...
+
+    def draw(self, problem: Any, key: Array) -> Any:
+        """All randomness of one pass; the leading axis counts its steps."""
+        ...
+
+    def step(self, problem: Any, state: State, sample: Any) -> State: ...
+
+    def point(self, problem: Any, state: State) -> Point:
+        """Cheap: no pass over the data."""
+        ...
+
+    def spent(self, problem: Any) -> Spent:
+        """The cost of one pass."""
+        ...
+
+    def bound(self, problem: Any, t) -> Array | None:
+        """The lecture's bound after t updates, or None where there is none."""
+        ...
+
+
+class Sampling(Protocol):
+    """Random sets of examples. Choices only; what depends on the data is computed per lane.
+
+    serial: one example after the other (a step may hold a block of them), or all at once.
+    unique: a step never holds the same example twice.
+    """
+
+    serial: bool
+    unique: bool
+
+    def check(self, problem: Any) -> None: ...
+    def constants(self, problem: Any) -> tuple[Array, Array]:
+        """(p, v): p_i = Prob(i in S) and E||sum_{i in S} h_i x_i||^2 <= sum p_i v_i h_i^2."""
+        ...
+
+    def draw(self, problem: Any, key: Array, size: int) -> Sample: ...
+
+
+class Rows(Protocol):
+    """A data matrix X (n, d) by rows. Vectors may have trailing axes: w is (d, ...)."""
+
+    spans: bool  # a block's Gram matrix is worth forming
+    sqnorms: Any  # (n,) ||x_i||^2
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def matvec(self, w) -> Array: ...
+    def rmatvec(self, a) -> Array: ...
+    def dot(self, index, w) -> Array: ...
+    def add(self, w, index, coefficients) -> Array: ...
+    def row(self, i) -> Any:
+        """One row, which answers ``dot(w, through)``, ``add(w, c)`` and ``sqnorm``."""
+        ...
+
+    def column_counts(self) -> Array: ...
+
+
+class Loss(Protocol):
+    """phi(z, y), convex in z, and what dual methods need in closed form.
+
+    smooth: static; gamma: phi is (1/gamma)-smooth (0 when it is not smooth).
+    lipschitz: |phi'| <= 1 everywhere. regression: y is a real target rather than a sign.
+    """
+
+    smooth: bool
+    lipschitz: bool
+    regression: bool
+
+    @property
+    def gamma(self) -> Any: ...
+    def value(self, z, y) -> Array: ...
+    def slope(self, z, y) -> Array: ...
+    def neg_conj(self, a, y) -> Array: ...
+    def clip(self, a, y) -> Array: ...
+    def dual_step(self, z, a, y, q) -> Array: ...
+    def prox(self, z, y, t) -> Array: ...
+
+
+class Regularizer(Protocol):
+    """g, 1-strongly convex, with its conjugate; linear: grad g* is the identity.
+
+    free: the last coordinate of w is an intercept that g does not touch.
+    """
+
+    linear: bool
+    free: bool
+
+    def value(self, w) -> Array: ...
+    def conj(self, u) -> Array: ...
+    def link(self, u) -> Array: ...
+    def grad(self, w) -> Array: ...
+    def prox(self, x, t) -> Array: ...

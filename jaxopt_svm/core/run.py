@@ -1,0 +1,289 @@
+"""Every open-ended loop of the package.
+
+run     pure and jittable: a fixed number of passes, a certificate at each record
+solve   host-driven: stops on the certificate
+sweep   solve for a whole grid of lam at once: one batched program
+path    solve along decreasing lam, each warm-started from the last
+
+A pass is scan(step) over ``draw(problem, fold_in(key, r))``: pass r takes the same steps whatever
+the recording grid. In a sweep the loop over passes is outside and vmap inside, over the pass as
+a whole, with an unbatched key: indices stay unbatched, so a block's rows and Gram matrix are
+gathered and formed once for the grid. (A vmapped while_loop with a batched predicate would batch
+its whole carry, and a lax.cond on "time to certify" would certify on every step.)
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxopt_svm.core import checkpoint as checkpoints
+from jaxopt_svm.core import registry
+from jaxopt_svm.core.lanes import Loop, certify, next_record, one_pass
+from jaxopt_svm.core.protocols import Point
+from jaxopt_svm.core.solution import Solution, Status, Trace
+
+__all__ = ["lam_grid", "path", "run", "solve", "sweep"]
+
+MAX_PASSES = 1000
+
+
+def lam_grid(smallest: float, largest: float, count: int) -> np.ndarray:
+    """``count`` values of lam, evenly spaced in the logarithm, largest first."""
+    if not 0 < smallest <= largest:
+        raise ValueError(f"lam_grid: expected 0 < smallest <= largest; got {smallest}, {largest}")
+    if count < 1:
+        raise ValueError(f"lam_grid: count must be at least 1; got {count}")
+    return np.geomspace(largest, smallest, count)
+
+
+def _key(key: Array | None) -> Array:
+    return jax.random.key(0) if key is None else key
+
+
+@functools.partial(jax.jit, static_argnames=("passes", "every", "within"))
+def run(
+    problem: Any,
+    method: Any,
+    *,
+    passes: int,
+    every: int = 1,
+    within: int = 1,
+    key: Array | None = None,
+    start: Point | None = None,
+) -> tuple[Any, Trace]:
+    """Take ``passes`` passes and certify as you go. Pure: jit, vmap and compose it.
+
+    Args:
+      every: passes between records (it must divide ``passes``).
+      within: records inside each pass, equally spaced (then ``every`` must be 1).
+
+    Returns:
+      The final state, and a Trace whose first record is the starting point.
+    """
+    if passes % every or (within > 1 and every > 1):
+        raise ValueError("run: every must divide passes, and be 1 when within > 1")
+    key = _key(key)
+    state = method.init(problem, start)
+
+    def certificate(state):
+        return certify(problem, method, state)[1]
+
+    def stretch(state, samples):
+        state = lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
+        return state, certificate(state)
+
+    def record_inside(state, r):
+        samples = method.draw(problem, jax.random.fold_in(key, r))
+        steps = jax.tree.leaves(samples)[0].shape[0]
+        if steps < within:
+            raise ValueError(f"run: within = {within} records, but a pass has {steps} steps")
+        # the few steps that do not divide evenly come first, so each pass ends on a record
+        first = steps % within
+        state, _ = stretch(state, jax.tree.map(lambda x: x[:first], samples))
+        cut = lambda x: x[first:].reshape(within, steps // within, *x.shape[1:])
+        return lax.scan(stretch, state, jax.tree.map(cut, samples))
+
+    def record_between(state, r):
+        body = lambda k, s: one_pass(problem, method, s, key, r * every + k)
+        state = lax.fori_loop(0, every, body, state)
+        return state, certificate(state)
+
+    first = certificate(state)
+    body = record_inside if within > 1 else record_between
+    state, rest = lax.scan(body, state, jnp.arange(passes // every))
+    count = passes // every * within
+    certificates = jax.tree.map(
+        lambda a, b: jnp.concatenate([a[None], b.reshape(count)]), first, rest
+    )
+    spent = method.spent(problem)
+    at = jnp.arange(count + 1, dtype=problem.lam.dtype) * (every / within)
+    dual = lax.cummax(certificates.dual)
+    return state, Trace(
+        primal=certificates.primal,
+        dual=dual,
+        gap=certificates.primal - dual,
+        floor=certificates.floor,
+        passes=at,
+        work=at * spent.work,
+        oracle_calls=at * spent.oracle_calls,
+        updates=at * spent.updates,
+    )
+
+
+class _Progress:
+    """A tqdm bar over passes, or nothing."""
+
+    def __init__(self, show: bool, max_passes: int):
+        self.bar = None
+        if show:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                raise ImportError(
+                    'progress=True needs tqdm: pip install "jaxopt_svm[cli]"'
+                ) from None
+            self.bar = tqdm(total=max_passes, unit="pass", leave=True)
+
+    def update(self, loop: Loop) -> None:
+        if self.bar is not None:
+            row = loop.records[-1]
+            relative = np.nanmax(row["gap"] / np.abs(row["primal"]))
+            self.bar.set_postfix_str(f"lanes {loop.active}, largest relative gap {relative:.1e}")
+            self.bar.update(loop.r - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _check(problem, method, rtol, atol, max_passes) -> Any:
+    """The method to use, after every refusal that can be made before compiling."""
+    if method is None:
+        method = registry.choose(problem)
+    elif isinstance(method, str):
+        method = registry.named(method)
+    elif isinstance(method, type) or not hasattr(method, "step"):
+        raise ValueError(f"method: expected a method such as js.SDCA(), or a name; got {method!r}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name}: expected a number >= 0; got {value!r}")
+    if max_passes < 1:
+        raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
+    method.check(problem)
+    return method
+
+
+def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint) -> Solution:
+    """The loop behind solve and sweep; problem.lam may have a leading axis."""
+    key = _key(key)
+    loop = Loop(problem, method, key, start)
+    store = checkpoints.Store(checkpoint, (problem, method, key, start))
+    store.resume(loop)
+    bar = _Progress(progress, max_passes)
+    try:
+        loop.judge(rtol, atol, max_passes)
+        while loop.active:
+            loop.advance(min(next_record(loop.r), max_passes - loop.r))
+            store.write(loop)
+            bar.update(loop)
+            loop.judge(rtol, atol, max_passes)
+    except KeyboardInterrupt:
+        loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
+    finally:
+        bar.close()
+    return loop.solution(problem, registry.name_of(method))
+
+
+# --- host drivers --------------------------------------------------------------------------
+
+
+def solve(
+    problem: Any,
+    method: Any = None,
+    *,
+    rtol: float = 1e-3,
+    atol: float = 0.0,
+    max_passes: int = MAX_PASSES,
+    key: Array | None = None,
+    start: Point | None = None,
+    progress: bool = False,
+    checkpoint: Any = None,
+) -> Solution:
+    """Solve until the certified gap is at most ``atol + rtol |P|``.
+
+    Args:
+      method: a Method, a registered name, or None to have one chosen.
+      max_passes: budget in passes over the data.
+      key: randomness; the same key gives the same bits (default ``jax.random.key(0)``).
+      start: a Point to start from, such as another ``solution.point``.
+      progress: show a bar. Ctrl-C returns the best point so far, status "interrupted".
+      checkpoint: a file, written at every record; if it exists the solve goes on from it,
+        bit for bit as if it had never stopped.
+    """
+    method = _check(problem, method, rtol, atol, max_passes)
+    return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
+
+
+def sweep(
+    problem: Any,
+    lams: Sequence[float] | np.ndarray | Array,
+    method: Any = None,
+    *,
+    rtol: float = 1e-3,
+    atol: float = 0.0,
+    max_passes: int = MAX_PASSES,
+    key: Array | None = None,
+    start: Point | None = None,
+    progress: bool = False,
+    checkpoint: Any = None,
+) -> Solution:
+    """``solve`` for every lam of a grid in one batched program; each lane has its certificate.
+
+    All lanes share the rows, the key and the drawn examples. ``start`` may have a leading axis, one
+    entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
+    """
+    method = _check(problem, method, rtol, atol, max_passes)
+    grid = problem.with_lam(_lams(lams))
+    return _solve(grid, method, rtol, atol, max_passes, key, start, progress, checkpoint)
+
+
+def path(
+    problem: Any,
+    lams: Sequence[float] | np.ndarray | Array,
+    method: Any = None,
+    *,
+    rtol: float = 1e-3,
+    atol: float = 0.0,
+    max_passes: int = MAX_PASSES,
+    key: Array | None = None,
+    start: Point | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Solve from the largest lam down, each started from the one before; one compilation.
+
+    A dual point is feasible for every lam, so warm starts cost nothing. Results come back in
+    the order of ``lams``.
+    """
+    method = _check(problem, method, rtol, atol, max_passes)
+    lams = _lams(lams)
+    found: dict[int, Solution] = {}
+    for i in np.argsort(-lams, kind="stable"):
+        one = problem.with_lam(lams[i])
+        found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
+        start = found[i].point
+        if found[i].status == Status.INTERRUPTED:
+            break
+    order = sorted(found)
+    return _stack([found[i] for i in order])
+
+
+def _lams(lams) -> np.ndarray:
+    values = np.asarray(lams, np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"lams: expected a list of positive numbers; got shape {values.shape}")
+    if not (np.isfinite(values) & (values > 0)).all():
+        bad = values[~(np.isfinite(values) & (values > 0))][0]
+        raise ValueError(f"lams: expected positive finite numbers; got {bad:g}")
+    return values
+
+
+def _stack(solutions: list[Solution]) -> Solution:
+    """One Solution with a leading axis; traces are padded with nan to one length."""
+    longest = max(len(s.trace.gap) for s in solutions)
+    pad = lambda x: np.pad(x, (0, longest - len(x)), constant_values=np.nan)
+    stack = lambda *xs: jnp.stack([jnp.asarray(x) for x in xs])
+    return Solution(
+        w=jax.tree.map(stack, *(s.w for s in solutions)),
+        dual=jax.tree.map(stack, *(s.dual for s in solutions)),
+        certificate=jax.tree.map(stack, *(s.certificate for s in solutions)),
+        status=np.array([str(s.status) for s in solutions]),
+        method=np.array([s.method for s in solutions]),
+        passes=np.array([s.passes for s in solutions]),
+        lam=stack(*(s.lam for s in solutions)),
+        trace=Trace(*(np.stack([pad(x) for x in xs]) for xs in zip(*(s.trace for s in solutions)))),
+    )

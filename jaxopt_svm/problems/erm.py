@@ -1,0 +1,140 @@
+r"""Regularised empirical risk minimisation with a linear model, and its certificate.
+
+    P(w)     = lam g(w) + sum_i c_i phi(<x_i, w>, y_i),          c_i >= 0, sum_i c_i = 1
+    abar     = (1/lam) sum_i c_i alpha_i x_i,                    w(alpha) = grad g*(abar)
+    D(alpha) = -lam g*(abar) + sum_i c_i (-phi*(-alpha_i))
+
+P(w) >= P* = D* >= D(alpha) for every w and every alpha in the domain. The gap splits into
+terms that are all >= 0 (proofs_checks/split_identity.py):
+
+    P - D = lam {g(w) + g*(abar) - <w, abar>} + sum_i c_i {phi_i + phi_i*(-alpha_i) + alpha_i <x_i, w>}
+
+Lecture "Empirical Risk Minimization", primal and dual problems.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.core.pytree import pytree, static
+
+__all__ = ["ERM"]
+
+
+@pytree
+class ERM:
+    """Data, loss, regulariser and lam. Make one with ``make_erm``."""
+
+    rows: Any
+    y: Array  # (n,) signs or targets
+    c: Array  # (n,) weights that sum to one
+    lam: Array  # ()
+    loss: Any
+    regularizer: Any
+    labels: tuple | None = static(default=None)  # what -1 and +1 were called, or None
+    intercept: str = static(default="none")  # the last coordinate of w, unless "none"
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def d(self) -> int:
+        return self.rows.shape[1]
+
+    def with_lam(self, lam) -> "ERM":
+        return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
+
+    def origin(self) -> Point:
+        """w = 0 and alpha = 0: feasible for every loss and every lam."""
+        return Point(jnp.zeros(self.d, self.c.dtype), jnp.zeros(self.n, self.c.dtype))
+
+    def abar(self, alpha):
+        """(1/lam) sum_i c_i alpha_i x_i."""
+        return self.rows.rmatvec(self.c * alpha) / self.lam
+
+    def w_of(self, alpha):
+        """The primal point that a dual point stands for."""
+        return self.regularizer.link(self.abar(alpha))
+
+    def primal(self, w):
+        z = self.rows.matvec(w)
+        return self.lam * self.regularizer.value(w) + jnp.sum(self.c * self.loss.value(z, self.y))
+
+    def dual(self, alpha):
+        conj = jnp.sum(self.c * self.loss.neg_conj(alpha, self.y))
+        return conj - self.lam * self.regularizer.conj(self.abar(alpha))
+
+    def grad(self, w):
+        """A subgradient of P at w."""
+        slope = self.loss.slope(self.rows.matvec(w), self.y)
+        return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.c * slope)
+
+    def complete(self, point: Point) -> Point:
+        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible.
+
+        A free intercept asks for sum_i c_i alpha_i = 0. Every domain is star-shaped about 0, so
+        the heavier sign is scaled down until the two balance.
+        """
+        alpha = point.dual
+        if alpha is None:
+            alpha = -self.loss.slope(self.rows.matvec(point.w), self.y)
+        alpha = self.loss.clip(alpha, self.y)
+        if self.regularizer.free:
+            up = jnp.sum(self.c * jnp.maximum(alpha, 0.0))
+            down = jnp.sum(self.c * jnp.maximum(-alpha, 0.0))
+            level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
+            share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
+            alpha = alpha * (level / share)
+        return Point(point.w, alpha)
+
+    def sums(self, w, alpha) -> "Sums":
+        """What a certificate adds up over the examples, two products with X."""
+        z = self.rows.matvec(w)
+        losses = self.c * self.loss.value(z, self.y)
+        conjugates = self.c * self.loss.neg_conj(alpha, self.y)
+        # rounding: the summed terms, a target that is large beside its residual, and the
+        # products with rows, whose error is at most their length times that of the vector
+        terms = jnp.abs(losses) + jnp.abs(conjugates) + self.c * jnp.abs(alpha * self.y)
+        lengths = self.c * jnp.sqrt(self.rows.sqnorms)
+        return Sums(
+            losses=jnp.sum(losses),
+            conjugates=jnp.sum(conjugates),
+            u=self.rows.rmatvec(self.c * alpha),
+            terms=jnp.sum(terms),
+            slope_lengths=jnp.sum(jnp.abs(self.loss.slope(z, self.y)) * lengths),
+            alpha_lengths=jnp.sum(jnp.abs(alpha) * lengths),
+        )
+
+    def certificate_of(self, w, sums: "Sums") -> Certificate:
+        """P, D, their difference and its rounding bound from the sums over the examples."""
+        abar = sums.u / self.lam
+        penalty, conj = self.lam * self.regularizer.value(w), self.lam * self.regularizer.conj(abar)
+        primal, dual = penalty + sums.losses, sums.conjugates - conj
+        in_z = sums.slope_lengths * jnp.linalg.norm(w)
+        in_u = sums.alpha_lengths * jnp.linalg.norm(self.regularizer.link(abar))
+        floor = jnp.finfo(primal.dtype).eps * (penalty + conj + sums.terms + in_z + in_u)
+        return Certificate(primal, dual, primal - dual, floor)
+
+    def certificate(self, point: Point) -> Certificate:
+        """Valid for any w and any alpha.
+
+        w(alpha) is rebuilt here, so drift in a method's running sum cannot fake a small gap.
+        floor is the first-order rounding bound: eps times the absolute values of what is summed.
+        """
+        w, alpha = self.complete(point)
+        return self.certificate_of(w, self.sums(w, alpha))
+
+
+class Sums(NamedTuple):
+    """Sums over examples: they add up over any partition of the rows."""
+
+    losses: Array
+    conjugates: Array
+    u: Array  # (d,) sum_i c_i alpha_i x_i
+    terms: Array
+    slope_lengths: Array
+    alpha_lengths: Array
