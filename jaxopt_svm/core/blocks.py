@@ -19,8 +19,10 @@ of matrix products at either end does the work in d. This is exact to rounding: 
 true rows is the referee (tests/test_blocks.py). Under a batch of lanes the indices are
 unbatched, so rows and Gram matrix are gathered and formed once for the whole grid.
 
-Sparse rows, and visits that are not linear in the vectors (an l1 link), walk the true rows; the
-block then only saves traffic with the tables: gathered once, scattered once.
+Sparse rows have no Gram matrix worth forming. There a vector is a combination K of k base arrays,
+visits change K and say what multiple of the row to add, and the bases absorb the rows: a shrink of
+w costs O(1), a visit O(stored values). Visits that are not linear in the vectors (an l1 link)
+walk the true rows. The block then saves traffic with the tables: gathered and scattered once.
 """
 
 from typing import Any, NamedTuple
@@ -35,6 +37,7 @@ from jaxopt_svm.core.pytree import pytree
 __all__ = ["At", "Example", "Visits", "parallel_step", "serial_step"]
 
 BLOCK = 32
+SPARSE = 8
 
 
 class Example(NamedTuple):
@@ -90,97 +93,160 @@ def _combine(coefficients, vectors: tuple):
     return sum(c * v for c, v in zip(coefficients, vectors, strict=True))
 
 
-class _Span:
-    """A dense block in its own coordinates."""
-
-    def __init__(self, rows, index, vectors):
-        self.block, self.start, self.size = rows.take(index), vectors, index.shape[0]
-        B, k = self.size, len(vectors)
-        G = self.block.gram()
-        direction = jnp.concatenate(
-            [G, jnp.zeros((B, k), G.dtype), jnp.eye(B, dtype=G.dtype)], axis=1
-        )
-        self.items = SpanRow(jnp.arange(B), direction, jnp.diagonal(G))
-        self.vectors = _onehots(vectors, [self.block.matvec(v) for v in vectors], B)
-
-    def row(self, item):
-        return item
-
-    def leave(self, vectors):
-        """Back to true coordinates: two products for each vector."""
-        B, k = self.size, len(self.start)
-        return tuple(
-            _combine(u[B : B + k], self.start) + self.block.rmatvec(u[B + k :]) for u in vectors
-        )
-
-
-class _Walk:
-    """True rows, one after the other."""
-
-    def __init__(self, rows, index, vectors):
-        self.rows, self.items, self.vectors = rows, index, vectors
-
-    def row(self, item):
-        return self.rows.row(item)
-
-    def leave(self, vectors):
-        return vectors
-
-
 def _slots(tree, index):
     return jax.tree.map(lambda t: t.at[index].get(mode="clip"), tree)
 
 
-def _keep(mask, new, old):
-    return jax.tree.map(lambda a, b: jnp.where(mask, a, b), new, old)
+def _spread(twins, entry, cache):
+    """Write ``entry`` to every slot of ``cache`` that is the same example."""
+    put = lambda e, t: jnp.where(twins.reshape(-1, *(1,) * e.ndim), e, t)
+    return jax.tree.map(put, entry, cache)
 
 
-def serial_step(visit, problem, state: At, sample: Sample, *, unique: bool, linear: bool) -> At:
-    """The visits of a block one after the other, each seeing all earlier ones."""
+def serial_step(
+    visit, problem, state: At, sample: Sample, *, unique: bool, linear: bool, scales: bool
+) -> At:
+    """The visits of a block one after the other, each seeing all earlier ones.
+
+    unique: no example comes twice. linear: visits only scale and add vectors and add rows.
+    scales: they do scale or mix vectors (False: they only add rows).
+    """
     index, mask = sample
-    block = (_Span if linear and problem.rows.spans and index.shape[0] > 1 else _Walk)(
-        problem.rows, index, state.vectors
-    )
     y, c, entries, constants = _slots((problem.y, problem.c, state.tables, state.constants), index)
-
-    def one(vectors, scalars, entry, item, y, c, constant, counts):
-        at = At(vectors, entry, scalars, constant)
-        new = visit(problem, Example(block.row(item), y, c), at)
-        return new if counts is None else _keep(counts, new, at)
-
-    given = (block.items, y, c, constants, mask)
-    if unique:
-        # no example comes twice, so table slots travel with the scan
-
-        def body(carry, xs):
-            entry, (item, y, c, constant, counts) = xs
-            new = one(*carry, entry, item, y, c, constant, counts)
-            return (new.vectors, new.scalars), new.tables
-
-        carry, entries = lax.scan(body, (block.vectors, state.scalars), (entries, given))
-        vectors, scalars = carry
+    # a repeated example sees its earlier moves: its slots are kept equal in the cache
+    same = None if unique else index[:, None] == index[None, :]
+    block = _Block(visit, problem, index, mask, same, (y, c, constants))
+    if linear and problem.rows.spans and index.shape[0] > 1:
+        vectors, entries, scalars = _span(block, state.vectors, entries, state.scalars)
     else:
-        # a repeated example sees its earlier moves: its slots are kept equal in the cache
-        same = index[:, None] == index[None, :]
-
-        def body(carry, xs):
-            vectors, scalars, cache = carry
-            j, twins, (item, y, c, constant, counts) = xs
-            entry = jax.tree.map(lambda t: t[j], cache)
-            new = one(vectors, scalars, entry, item, y, c, constant, counts)
-            spread = lambda t, e: jnp.where(twins.reshape(-1, *(1,) * e.ndim), e, t)
-            return (new.vectors, new.scalars, jax.tree.map(spread, cache, new.tables)), None
-
-        start = (block.vectors, state.scalars, entries)
-        (vectors, scalars, entries), _ = lax.scan(
-            body, start, (jnp.arange(index.shape[0]), same, given)
-        )
+        walk = _walk_lazily if linear and not problem.rows.spans else _walk
+        vectors, entries, scalars = walk(block, state.vectors, entries, state.scalars, scales)
     tables = jax.tree.map(
         lambda t, e: t.at[index].set(e, mode="drop", unique_indices=unique and mask is None),
         state.tables,
         entries,
     )
-    return At(block.leave(vectors), tables, scalars, state.constants)
+    return At(vectors, tables, scalars, state.constants)
+
+
+class _Block(NamedTuple):
+    """What the three ways of running a block share."""
+
+    visit: Any
+    problem: Any
+    index: Array
+    mask: Array | None
+    same: Array | None
+    given: tuple  # y, c, constants of each example
+
+    def at(self, row, given, vectors, entry, scalars) -> At:
+        """One visit."""
+        y, c, constant = given
+        return self.visit(self.problem, Example(row, y, c), At(vectors, entry, scalars, constant))
+
+    def write(self, j, entry, cache):
+        """The visit's table slots, back to where later visits of the block look."""
+        if self.same is None:
+            return jax.tree.map(lambda t, e: t.at[j].set(e), cache, entry)
+        return _spread(self.same[j], entry, cache)
+
+    def count(self):
+        """How many of the indices are not padding; padding comes last."""
+        return self.index.shape[0] if self.mask is None else jnp.sum(self.mask)
+
+
+def _span(block: _Block, vectors, entries, scalars):
+    """A dense block in its own coordinates: see the top of this file."""
+    rows, B, k = block.problem.rows.take(block.index), block.index.shape[0], len(vectors)
+    G = rows.gram()
+    direction = [G, jnp.zeros((B, k), G.dtype), jnp.eye(B, dtype=G.dtype)]
+    items = SpanRow(jnp.arange(B), jnp.concatenate(direction, axis=1), jnp.diagonal(G))
+    start = _onehots(vectors, [rows.matvec(v) for v in vectors], B)
+
+    def body(carry, xs):
+        (u, scalars, cache), (row, entry, given, counts) = carry, xs
+        entry = entry if block.same is None else _slots(cache, row.j)
+        old = At(u, entry, scalars)
+        new = block.at(row, given, *old[:3])
+        if counts is not None:
+            new = jax.tree.map(lambda a, b: jnp.where(counts, a, b), At(*new[:3]), old)
+        if block.same is not None:
+            cache = _spread(block.same[row.j], new.tables, cache)
+        return (new.vectors, new.scalars, cache), new.tables
+
+    # without repeats the table slots travel with the scan, with them in the carry
+    cache = () if block.same is None else entries
+    xs = (items, entries, block.given, block.mask)
+    (u, scalars, cache), moved = lax.scan(body, (start, scalars, cache), xs)
+    lifted = tuple(_combine(m[B : B + k], vectors) + rows.rmatvec(m[B + k :]) for m in u)
+    return lifted, moved if block.same is None else cache, scalars
+
+
+def _walk(block: _Block, vectors, entries, scalars, scales):
+    """True rows and true vectors, one visit after the other: the referee of the other ways."""
+    del scales
+
+    def body(j, carry):
+        vectors, cache, scalars = carry
+        row, given = block.problem.rows.row(block.index[j]), _slots(block.given, j)
+        new = block.at(row, given, vectors, _slots(cache, j), scalars)
+        return new.vectors, block.write(j, new.tables, cache), new.scalars
+
+    return lax.fori_loop(0, block.count(), body, (vectors, entries, scalars))
+
+
+def _walk_lazily(block: _Block, vectors, entries, scalars, scales):
+    """Sparse rows: vector m is sum_j K[m, j] base_j, and only the bases are long arrays."""
+    k = len(vectors)
+    eye = lambda v, m: jnp.zeros((k, *v.shape[1:]), v.dtype).at[m].set(1.0)
+    identity = tuple(eye(v, m) for m, v in enumerate(vectors))
+
+    def body(j, carry):
+        bases, K, cache, scalars = carry
+        row, given = block.problem.rows.row(block.index[j]), _slots(block.given, j)
+        margins = tuple(row.dot(b) for b in bases)
+        zero = lambda v: jnp.zeros((1, *v.shape[1:]), v.dtype)
+        u = tuple(
+            jnp.concatenate([_combine(K[m], margins)[None], K[m], zero(v)])
+            for m, v in enumerate(vectors)
+        )
+        local = _own_row(row.sqnorm, k)
+        new = block.at(local, given, u, _slots(cache, j), scalars)
+        wanted = tuple(v[-1] for v in new.vectors)  # the multiple of the row each vector gains
+        if scales:
+            K = tuple(v[1 : 1 + k] for v in new.vectors)
+            wanted = _solve(K, wanted)
+        bases = tuple(row.add(b, c) for b, c in zip(bases, wanted))
+        return bases, K, block.write(j, new.tables, cache), new.scalars
+
+    start = (vectors, identity, entries, scalars)
+    bases, K, entries, scalars = lax.fori_loop(0, block.count(), body, start)
+    if scales:
+        bases = tuple(_combine(K[m], bases) for m in range(k))
+    return bases, entries, scalars
+
+
+def _own_row(sqnorm, k: int) -> SpanRow:
+    """The row of a visit whose vectors are [margin | on k bases | on the row itself]."""
+    direction = jnp.zeros(k + 2, sqnorm.dtype).at[0].set(sqnorm).at[-1].set(1.0)
+    return SpanRow(jnp.zeros((), jnp.int32), direction, sqnorm)
+
+
+def _solve(K: tuple, r: tuple) -> tuple:
+    """s with sum_j K[m][j] s_j = r_m: elimination without pivoting, entries may have axes.
+
+    K starts as the identity and collects shrinks close to one, so its pivots are safe.
+    """
+    k = len(r)
+    rows, right = [[K[m][j] for j in range(k)] for m in range(k)], list(r)
+    for p in range(k):
+        for m in range(p + 1, k):
+            f = rows[m][p] / rows[p][p]
+            rows[m] = [a - f * b for a, b in zip(rows[m], rows[p])]
+            right[m] = right[m] - f * right[p]
+    for p in reversed(range(k)):
+        right[p] = (right[p] - sum(rows[p][j] * right[j] for j in range(p + 1, k))) / rows[p][p]
+    return tuple(right)
 
 
 def parallel_step(visit, problem, state: At, sample: Sample, *, through=None) -> At:
@@ -197,11 +263,11 @@ def parallel_step(visit, problem, state: At, sample: Sample, *, through=None) ->
     sqnorms = rows.sqnorms.at[index].get(mode="clip")
 
     def one(margins, sqnorm, entry, y, c, constant, counts):
-        direction = jnp.zeros(k + 2, sqnorm.dtype).at[0].set(sqnorm).at[-1].set(1.0)
-        row = SpanRow(jnp.zeros((), jnp.int32), direction, sqnorm)
         at = At(_onehots(state.vectors, margins, 1), entry, state.scalars, constant)
-        new = visit(problem, Example(row, y, c), at)
-        return new if counts is None else _keep(counts, new, at)
+        new = visit(problem, Example(_own_row(sqnorm, k), y, c), at)
+        if counts is None:
+            return new
+        return jax.tree.map(lambda a, b: jnp.where(counts, a, b), new, at)
 
     new = jax.vmap(one)(margins, sqnorms, entries, y, c, constants, mask)
     vectors = []
@@ -219,6 +285,7 @@ class Visits:
 
     sampling: Any
     block: int
+    scales = True  # False: visits only ever add rows to vectors
 
     def visit(self, problem, example: Example, at: At) -> At:
         raise TypeError(f"{type(self).__name__} must define visit")
@@ -233,15 +300,19 @@ class Visits:
         del problem
         return state
 
+    def block_size(self, problem) -> int:
+        """Visits a step: longer blocks for sparse rows, where only the tables profit."""
+        return self.block if problem.rows.spans or self.block == 1 else SPARSE * self.block
+
     def draw(self, problem, key: Array) -> Sample:
-        return self.sampling.draw(problem, key, self.block)
+        return self.sampling.draw(problem, key, self.block_size(problem))
 
     def block_step(self, visit, problem, state: At, sample: Sample) -> At:
         """``visit`` over one sample, in the order the sampling asks for."""
         linear = self.linear(problem)
         if self.sampling.serial:
-            unique = self.sampling.unique
-            return serial_step(visit, problem, state, sample, unique=unique, linear=linear)
+            facts = {"unique": self.sampling.unique, "linear": linear, "scales": self.scales}
+            return serial_step(visit, problem, state, sample, **facts)
         through = None if linear else problem.regularizer.link
         return parallel_step(visit, problem, state, sample, through=through)
 

@@ -18,7 +18,7 @@ from jaxopt_svm.core.pytree import pytree, static
 __all__ = ["Dense", "Padded", "make_dense", "make_padded"]
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
-CHUNK_OVERHEAD = 24  # a chunk costs about as much as this many stored values (measured)
+CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
 
 
 def _outer(coefficients, values):
@@ -61,9 +61,7 @@ class Dense:
 
     def take(self, index) -> "Dense":
         """The rows of a block; an index beyond n repeats the last row (callers mask it)."""
-        return Dense(
-            self.X.at[index].get(mode="clip"), self.sqnorms.at[index].get(mode="clip")
-        )
+        return Dense(self.X.at[index].get(mode="clip"), self.sqnorms.at[index].get(mode="clip"))
 
     def dot(self, index, w):
         return self.take(index).matvec(w)
@@ -104,7 +102,7 @@ class PaddedRow:
 
     def dot(self, w, through=None):
         def chunk(k, total):
-            seen = w[self.cols[k]]  # (width, ...)
+            seen = w.at[self.cols[k]].get(mode="promise_in_bounds")  # (width, ...)
             seen = seen if through is None else through(seen)
             return total + jnp.tensordot(self.vals[k], seen, 1)
 
@@ -112,7 +110,7 @@ class PaddedRow:
 
     def add(self, w, c):
         def chunk(k, w):
-            return w.at[self.cols[k]].add(_outer(c, self.vals[k]))
+            return w.at[self.cols[k]].add(_outer(c, self.vals[k]), mode="promise_in_bounds")
 
         return lax.fori_loop(self.first, self.last, chunk, w)
 
@@ -136,7 +134,8 @@ class Padded:
 
     def matvec(self, w):
         n = self.shape[0]
-        parts = jnp.einsum("kj,kj...->k...", self.vals, w[self.cols])
+        seen = w.at[self.cols].get(mode="promise_in_bounds")  # (chunks, width, ...)
+        parts = jnp.sum(self.vals.reshape(self.vals.shape + (1,) * (w.ndim - 1)) * seen, axis=1)
         return jax.ops.segment_sum(parts, self.owner, n, indices_are_sorted=True)
 
     def rmatvec(self, a):

@@ -100,7 +100,9 @@ class Averaged:
     def _by_visit(self) -> bool:
         """Whether the unit of averaging is a visit (static)."""
         inner = self.method
-        return isinstance(inner, Visits) and inner.sampling.serial and getattr(inner, "batch", 1) == 1
+        return (
+            isinstance(inner, Visits) and inner.sampling.serial and getattr(inner, "batch", 1) == 1
+        )
 
     def check(self, problem) -> None:
         self.method.check(problem)

@@ -53,6 +53,7 @@ class SDCA(Visits):
     sampling: Any = Shuffled()
     block: int = static(default=BLOCK)
 
+    scales = False
     bound_on = "gap"
 
     def check(self, problem) -> None:

@@ -85,10 +85,12 @@ class SGD(Visits):
         t = jnp.ones((), jnp.int32)
         tables = ()
         w = start.w
+        if self._starts_at_zero():
+            # with t0 = 0 the first step would erase w: starting at 0 keeps every shrink positive
+            w = jnp.where(self.rule.t0 > 0, w, 0.0)
         if self.certified:
-            alpha = problem.complete(start).dual
-            w = problem.abar(alpha)
-            tables = (self.rule.t0 * alpha / problem.n,)
+            alpha = jnp.where(self.rule.t0 > 0, problem.complete(start).dual, 0.0)
+            w, tables = problem.abar(alpha), (self.rule.t0 * alpha / problem.n,)
         scalars = (t, jnp.sum(w * w)) if self.project else (t,)
         return At(vectors=(w,), tables=tables, scalars=scalars)
 
@@ -99,6 +101,10 @@ class SGD(Visits):
         (w,), (t, _) = state.vectors, state.scalars
         return At((w,), state.tables, (t, jnp.sum(w * w)))
 
+    def _starts_at_zero(self) -> bool:
+        """Step 1/(lam t): its first shrink is 0, but acts on w = 0 (static)."""
+        return isinstance(self.rule, InverseLam)
+
     def _radius(self, problem):
         return 1.0 / jnp.sqrt(problem.lam) if self.radius is None else self.radius
 
@@ -108,17 +114,21 @@ class SGD(Visits):
         z = row.dot(w)
         slope = problem.loss.slope(z, y)
         shrink, move = 1.0 - eta * problem.lam, -eta * problem.n * c * slope
+        shrink = jnp.where(shrink > 0, shrink, 1.0) if self._starts_at_zero() else shrink
         w = row.add(shrink * w, move)
         scalars = (t + 1,)
         if self.project:
             norm2 = shrink**2 * at.scalars[1] + 2 * shrink * move * z + move**2 * row.sqnorm
-            scale = jnp.minimum(1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30)))
+            scale = jnp.minimum(
+                1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30))
+            )
             w, scalars = scale * w, (t + 1, scale**2 * norm2)
         tables = (at.tables[0] - slope,) if self.certified else ()
         return At((w,), tables, scalars)
 
     def draw(self, problem: ERM, key) -> Sample:
-        return self.sampling.draw(problem, key, self.block if self.batch == 1 else self.batch)
+        size = self.block_size(problem) if self.batch == 1 else self.batch
+        return self.sampling.draw(problem, key, size)
 
     def step(self, problem: ERM, state: At, sample: Sample) -> At:
         if self.batch == 1:
@@ -141,7 +151,9 @@ class SGD(Visits):
         (w,), scalars = new.vectors, (t + 1,)
         if self.project:
             norm2 = jnp.sum(w * w)
-            scale = jnp.minimum(1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30)))
+            scale = jnp.minimum(
+                1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30))
+            )
             w, scalars = scale * w, (t + 1, scale**2 * norm2)
         return At((w,), new.tables, scalars)
 
