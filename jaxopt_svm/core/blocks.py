@@ -25,6 +25,7 @@ w costs O(1), a visit O(stored values). Visits that are not linear in the vector
 walk the true rows. The block then saves traffic with the tables: gathered and scattered once.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -34,10 +35,7 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree
 
-__all__ = ["At", "Example", "Visits", "parallel_step", "serial_step"]
-
-BLOCK = 32
-SPARSE = 8
+__all__ = ["At", "Example", "parallel_step", "serial_step"]
 
 
 class Example(NamedTuple):
@@ -88,9 +86,10 @@ def _onehots(vectors: tuple, before: list, after: int) -> tuple:
     return tuple(one(m, v, margins) for m, (v, margins) in enumerate(zip(vectors, before)))
 
 
-def _combine(coefficients, vectors: tuple):
-    """sum_m coefficients[m] * vectors[m]; a zero coefficient is exact."""
-    return sum(c * v for c, v in zip(coefficients, vectors, strict=True))
+def _combine(coefficients, vectors: tuple) -> Any:
+    """sum_m coefficients[m] * vectors[m]."""
+    terms = [c * v for c, v in zip(coefficients, vectors, strict=True)]
+    return functools.reduce(jnp.add, terms)
 
 
 def _slots(tree, index):
@@ -278,43 +277,3 @@ def parallel_step(visit, problem, state: At, sample: Sample, *, through=None) ->
         lambda t, e, old: t.at[index].add(e - old, mode="drop"), state.tables, new.tables, entries
     )
     return At(tuple(vectors), tables, state.scalars, state.constants)
-
-
-class Visits:
-    """What every method made of visits shares; it adds fields ``sampling`` and ``block``."""
-
-    sampling: Any
-    block: int
-    scales = True  # False: visits only ever add rows to vectors
-
-    def visit(self, problem, example: Example, at: At) -> At:
-        raise TypeError(f"{type(self).__name__} must define visit")
-
-    def linear(self, problem) -> bool:
-        """Whether visits only scale and add vectors (static)."""
-        del problem
-        return True
-
-    def refresh(self, problem, state: At) -> At:
-        """Called before each block: recompute what would drift."""
-        del problem
-        return state
-
-    def block_size(self, problem) -> int:
-        """Visits a step: longer blocks for sparse rows, where only the tables profit."""
-        return self.block if problem.rows.spans or self.block == 1 else SPARSE * self.block
-
-    def draw(self, problem, key: Array) -> Sample:
-        return self.sampling.draw(problem, key, self.block_size(problem))
-
-    def block_step(self, visit, problem, state: At, sample: Sample) -> At:
-        """``visit`` over one sample, in the order the sampling asks for."""
-        linear = self.linear(problem)
-        if self.sampling.serial:
-            facts = {"unique": self.sampling.unique, "linear": linear, "scales": self.scales}
-            return serial_step(visit, problem, state, sample, **facts)
-        through = None if linear else problem.regularizer.link
-        return parallel_step(visit, problem, state, sample, through=through)
-
-    def step(self, problem, state: At, sample: Sample) -> At:
-        return self.block_step(self.visit, problem, self.refresh(problem, state), sample)

@@ -46,10 +46,10 @@ class Certificate(NamedTuple):
     With a leading axis the fields are one certificate per lane.
     """
 
-    primal: Array
-    dual: Array
-    gap: Array
-    floor: Array
+    primal: Any
+    dual: Any
+    gap: Any
+    floor: Any
 
 
 class Sample(NamedTuple):

@@ -96,7 +96,7 @@ def write_npz(path: str | os.PathLike, arrays: dict[str, Any]) -> pathlib.Path:
     handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **{k: np.asarray(v) for k, v in arrays.items()})
+            np.savez(file, allow_pickle=False, **{k: np.asarray(v) for k, v in arrays.items()})
         os.replace(name, path)
     except BaseException:
         pathlib.Path(name).unlink(missing_ok=True)

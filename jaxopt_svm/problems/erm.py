@@ -7,7 +7,8 @@ r"""Regularised empirical risk minimisation with a linear model, and its certifi
 P(w) >= P* = D* >= D(alpha) for every w and every alpha in the domain. The gap splits into
 terms that are all >= 0 (proofs_checks/split_identity.py):
 
-    P - D = lam {g(w) + g*(abar) - <w, abar>} + sum_i c_i {phi_i + phi_i*(-alpha_i) + alpha_i <x_i, w>}
+    P - D = lam {g(w) + g*(abar) - <w, abar>}
+            + sum_i c_i {phi_i(<x_i, w>) + phi_i*(-alpha_i) + alpha_i <x_i, w>}
 
 Lecture "Empirical Risk Minimization", primal and dual problems.
 """

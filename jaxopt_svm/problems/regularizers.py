@@ -1,7 +1,7 @@
 r"""Regularisers g, 1-strongly convex, with their conjugates.
 
-    l2            g = ||w||^2/2               g* = ||u||^2/2               grad g*(u) = u
-    elastic net   g = ||w||^2/2 + kappa |w|_1 g* = ||soft(u, kappa)||^2/2  grad g*(u) = soft(u, kappa)
+    l2            g = ||w||^2/2                 g* = ||u||^2/2                 link(u) = u
+    elastic net   g = ||w||^2/2 + kappa |w|_1   g* = ||soft(u, kappa)||^2/2   link = soft(., kappa)
 
 They enter the objective as lam g(w): on a grid of lam, kappa stays fixed and the l1 strength is
 lam kappa. ``link`` = grad g* acts on every coordinate by itself, so a sparse row can apply it

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxopt_svm.core.blocks import At, Visits
+from jaxopt_svm.core.blocks import At
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import name_of
+from jaxopt_svm.core.visits import Visits
 
 __all__ = ["Averaged", "PolynomialMean", "SuffixMean", "UniformMean"]
 

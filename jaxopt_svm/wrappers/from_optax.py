@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jax import Array
 
 from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.pytree import pytree, static
@@ -32,7 +31,7 @@ __all__ = ["FromOptax", "FromOptaxState"]
 class FromOptaxState(NamedTuple):
     """w: (d,). opt: the transformation's own state."""
 
-    w: Array
+    w: Any
     opt: Any
 
 
@@ -45,6 +44,7 @@ class FromOptax:
     batch: int | None = static(default=32)
 
     bound_on = "primal"
+    name = "optax"
 
     def _tx(self, problem) -> optax.GradientTransformation:
         return self.tx if isinstance(self.tx, optax.GradientTransformation) else self.tx(problem)

@@ -1,6 +1,7 @@
 r"""SDCA: stochastic dual coordinate ascent, serial or with several coordinates at once.
 
-    maximise  D(alpha) = -lam g*(abar) + sum_i c_i (-phi*(-alpha_i)),   abar = (1/lam) sum_i c_i alpha_i x_i
+    maximise  D(alpha) = -lam g*(abar) + sum_i c_i (-phi*(-alpha_i))
+    over alpha, with  abar = (1/lam) sum_i c_i alpha_i x_i
 
 A visit of example i takes the best step along coordinate i of the lower bound of D that the
 sampling's constant v_i provides. For serial samplings v_i = L_i = ||x_i||^2, the bound is
@@ -19,11 +20,12 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxopt_svm.core.blocks import BLOCK, At, Example, Visits
+from jaxopt_svm.core.blocks import At, Example
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
+from jaxopt_svm.core.visits import BLOCK, Visits
 from jaxopt_svm.methods.refusals import needs_erm, refuse_free_intercept
 from jaxopt_svm.problems.erm import ERM
 

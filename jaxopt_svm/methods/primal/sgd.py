@@ -23,19 +23,22 @@ Bounds on E[P] - P* (proofs_checks/pegasos_bound.py, sgd_regimes.py), E||g||^2 <
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import lax
 
-from jaxopt_svm.core.blocks import BLOCK, At, Example, Visits, parallel_step
+from jaxopt_svm.core.blocks import At, Example, parallel_step
 from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled, Uniform
+from jaxopt_svm.core.visits import BLOCK, Visits
 from jaxopt_svm.methods.primal.step_rules import InverseLam
 from jaxopt_svm.methods.refusals import needs_erm, needs_l2, refuse_free_intercept
 from jaxopt_svm.problems.erm import ERM
 
 __all__ = ["SGD", "pegasos"]
+
+TINY = 1e-30
 
 
 @register(
@@ -105,8 +108,10 @@ class SGD(Visits):
         """Step 1/(lam t): its first shrink is 0, but acts on w = 0 (static)."""
         return isinstance(self.rule, InverseLam)
 
-    def _radius(self, problem):
-        return 1.0 / jnp.sqrt(problem.lam) if self.radius is None else self.radius
+    def _into_ball(self, problem, norm2):
+        """min(1, B / ||w||): the projection is a scaling, so it stays linear in w."""
+        radius = 1.0 / jnp.sqrt(problem.lam) if self.radius is None else self.radius
+        return jnp.minimum(1.0, radius * lax.rsqrt(jnp.maximum(norm2, TINY)))
 
     def visit(self, problem: ERM, example: Example, at: At) -> At:
         (w,), (row, y, c) = at.vectors, example
@@ -119,9 +124,7 @@ class SGD(Visits):
         scalars = (t + 1,)
         if self.project:
             norm2 = shrink**2 * at.scalars[1] + 2 * shrink * move * z + move**2 * row.sqnorm
-            scale = jnp.minimum(
-                1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30))
-            )
+            scale = self._into_ball(problem, norm2)
             w, scalars = scale * w, (t + 1, scale**2 * norm2)
         tables = (at.tables[0] - slope,) if self.certified else ()
         return At((w,), tables, scalars)
@@ -151,9 +154,7 @@ class SGD(Visits):
         (w,), scalars = new.vectors, (t + 1,)
         if self.project:
             norm2 = jnp.sum(w * w)
-            scale = jnp.minimum(
-                1.0, self._radius(problem) * jax.lax.rsqrt(jnp.maximum(norm2, 1e-30))
-            )
+            scale = self._into_ball(problem, norm2)
             w, scalars = scale * w, (t + 1, scale**2 * norm2)
         return At((w,), new.tables, scalars)
 
@@ -162,7 +163,7 @@ class SGD(Visits):
         if not self.certified:
             return Point(w)
         steps = (t - 1).astype(w.dtype) + self.rule.t0
-        return Point(w, problem.n * state.tables[0] / jnp.maximum(steps, 1e-30))
+        return Point(w, problem.n * state.tables[0] / jnp.maximum(steps, TINY))
 
     def spent(self, problem: ERM) -> Spent:
         updates = float(-(-problem.n // self.batch))

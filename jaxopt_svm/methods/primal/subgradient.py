@@ -65,7 +65,7 @@ class Subgradient:
     def check(self, problem) -> None:
         needs_erm(self, problem)
 
-    def _rule(self, problem: ERM):
+    def _rule(self, problem: ERM) -> Any:
         if self.rule is not None:
             return self.rule
         if problem.loss.smooth:

@@ -1,0 +1,53 @@
+"""What every method made of visits shares: how a pass is drawn, and how a step runs its visits."""
+
+from typing import Any
+
+from jax import Array
+
+from jaxopt_svm.core.blocks import At, Example, parallel_step, serial_step
+from jaxopt_svm.core.protocols import Sample
+
+__all__ = ["BLOCK", "Visits"]
+
+BLOCK = 32  # visits a step for dense rows; speed only, the iterates do not depend on it
+SPARSE = 8  # sparse rows take blocks this many times longer: only their tables profit
+
+
+class Visits:
+    """A method that defines ``visit`` and has fields ``sampling`` and ``block``."""
+
+    sampling: Any
+    block: int
+    scales = True  # False: visits only ever add rows to vectors
+
+    def visit(self, problem, example: Example, at: At) -> At:
+        raise TypeError(f"{type(self).__name__} must define visit")
+
+    def linear(self, problem) -> bool:
+        """Whether visits only scale and add vectors (static)."""
+        del problem
+        return True
+
+    def refresh(self, problem, state: At) -> At:
+        """Called before each block: recompute what would drift."""
+        del problem
+        return state
+
+    def block_size(self, problem) -> int:
+        """Visits a step: longer blocks for sparse rows, where only the tables profit."""
+        return self.block if problem.rows.spans or self.block == 1 else SPARSE * self.block
+
+    def draw(self, problem, key: Array) -> Sample:
+        return self.sampling.draw(problem, key, self.block_size(problem))
+
+    def block_step(self, visit, problem, state: At, sample: Sample) -> At:
+        """``visit`` over one sample, in the order the sampling asks for."""
+        linear = self.linear(problem)
+        if self.sampling.serial:
+            facts = {"unique": self.sampling.unique, "linear": linear, "scales": self.scales}
+            return serial_step(visit, problem, state, sample, **facts)
+        through = None if linear else problem.regularizer.link
+        return parallel_step(visit, problem, state, sample, through=through)
+
+    def step(self, problem, state: At, sample: Sample) -> At:
+        return self.block_step(self.visit, problem, self.refresh(problem, state), sample)
