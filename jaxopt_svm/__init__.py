@@ -1,7 +1,7 @@
 """Certified, batched SVM and regularised-ERM optimisation in JAX."""
 
 from jaxopt_svm.core.protocols import Certificate, Point
-from jaxopt_svm.core.registry import methods
+from jaxopt_svm.core.registry import list_methods
 from jaxopt_svm.core.run import lam_grid, path, run, solve, sweep
 from jaxopt_svm.core.sampling import Importance, Nice, Optimal, Shuffled, Uniform
 from jaxopt_svm.core.solution import Solution, Status, Trace, load, save
@@ -84,7 +84,7 @@ __all__ = [
     "lam_grid",
     "load",
     "make_erm",
-    "methods",
+    "list_methods",
     "path",
     "pegasos",
     "predict",

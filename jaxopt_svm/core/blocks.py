@@ -38,6 +38,11 @@ from jaxopt_svm.core.pytree import pytree
 __all__ = ["At", "Example", "parallel_step", "serial_step"]
 
 
+def outer(coefficients, values):
+    """coefficients (...) against values (size,): the array (size, ...) of their products."""
+    return jnp.multiply.outer(values, coefficients)
+
+
 class Example(NamedTuple):
     """One example as a visit sees it: its row, its target y and its weight c."""
 
@@ -72,7 +77,7 @@ class SpanRow:
         return lax.dynamic_index_in_dim(u, self.j, 0, keepdims=False)
 
     def add(self, u, c):
-        return u + self.direction.reshape(self.direction.shape + (1,) * jnp.ndim(c)) * c
+        return u + outer(c, self.direction)
 
 
 def _onehots(vectors: tuple, before: list, after: int) -> tuple:
@@ -87,8 +92,9 @@ def _onehots(vectors: tuple, before: list, after: int) -> tuple:
 
 
 def _combine(coefficients, vectors: tuple) -> Any:
-    """sum_m coefficients[m] * vectors[m]."""
-    terms = [c * v for c, v in zip(coefficients, vectors, strict=True)]
+    """sum_m coefficients[m] * vectors[m], a coefficient for each output."""
+    over = lambda c, v: c[None] if 0 < c.ndim < v.ndim else c
+    terms = [over(c, v) * v for c, v in zip(coefficients, vectors, strict=True)]
     return functools.reduce(jnp.add, terms)
 
 

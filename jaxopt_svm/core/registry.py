@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Entry", "Info", "choose", "methods", "name_of", "named", "register"]
+__all__ = ["Entry", "Info", "choose", "list_methods", "name_of", "named", "register"]
 
 
 class Info(NamedTuple):
@@ -47,7 +47,7 @@ def register(info: Info, suits: Callable[[Any], bool] | None = None):
     return enter
 
 
-def methods() -> dict[str, Entry]:
+def list_methods() -> dict[str, Entry]:
     """Every registered name, in the order of registration."""
     return dict(_ENTRIES)
 

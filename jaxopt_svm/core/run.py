@@ -141,7 +141,24 @@ class _Progress:
             self.bar.close()
 
 
-def _check(problem, method, rtol, atol, max_passes) -> Any:
+def _check_start(problem, start: Point | None, lanes: int | None) -> None:
+    """A start has the shapes of the problem's own points, or one more axis: the lanes."""
+    if start is None:
+        return
+    origin = jax.eval_shape(problem.origin)
+    for name in ("w", "dual"):
+        wanted, given = (
+            jax.tree.leaves(getattr(origin, name)),
+            jax.tree.leaves(getattr(start, name)),
+        )
+        if name == "dual" and not given:
+            continue
+        for a, b in zip(wanted, given):
+            if np.shape(b) not in (a.shape, (lanes, *a.shape)):
+                raise ValueError(f"start: expected {name} of shape {a.shape}; got {np.shape(b)}")
+
+
+def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> Any:
     """The method to use, after every refusal that can be made before compiling."""
     if method is None:
         method = registry.choose(problem)
@@ -155,6 +172,7 @@ def _check(problem, method, rtol, atol, max_passes) -> Any:
     if max_passes < 1:
         raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
     method.check(problem)
+    _check_start(problem, start, lanes)
     return method
 
 
@@ -205,7 +223,7 @@ def solve(
       checkpoint: a file, written at every record; if it exists the solve goes on from it,
         bit for bit as if it had never stopped.
     """
-    method = _check(problem, method, rtol, atol, max_passes)
+    method = _check(problem, method, rtol, atol, max_passes, start)
     return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
 
@@ -227,8 +245,9 @@ def sweep(
     All lanes share the rows, the key and the drawn examples. ``start`` may have a leading axis, one
     entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
     """
-    method = _check(problem, method, rtol, atol, max_passes)
-    grid = problem.with_lam(_lams(lams))
+    lams = _lams(lams)
+    method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
+    grid = problem.with_lam(lams)
     return _solve(grid, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
 
@@ -249,8 +268,8 @@ def path(
     A dual point is feasible for every lam, so warm starts cost nothing. Results come back in
     the order of ``lams``.
     """
-    method = _check(problem, method, rtol, atol, max_passes)
     lams = _lams(lams)
+    method = _check(problem, method, rtol, atol, max_passes, start)
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):
         one = problem.with_lam(lams[i])

@@ -184,9 +184,9 @@ class Nice:
         def choose(chosen, j):
             # the candidate for slot j is uniform on {0..n - tau + j}; a repeat takes the top
             top = n - tau + j
-            pick = jax.random.randint(jax.random.fold_in(key, j), (steps,), 0, top + 1)
+            pick = jax.random.randint(jax.random.fold_in(key, j), (steps,), 0, top + 1, jnp.int32)
             repeat = jnp.any(chosen == pick[:, None], axis=1)
-            pick = jnp.where(repeat, top, pick).astype(jnp.int32)
+            pick = jnp.where(repeat, top, pick)
             return lax.dynamic_update_index_in_dim(chosen, pick, j, 1), None
 
         empty = jnp.full((steps, tau), -1, jnp.int32)

@@ -40,14 +40,15 @@ class Visits:
     def draw(self, problem, key: Array) -> Sample:
         return self.sampling.draw(problem, key, self.block_size(problem))
 
-    def block_step(self, visit, problem, state: At, sample: Sample) -> At:
+    def block_step(self, visit, problem, state: At, sample: Sample, *, scales: bool) -> At:
         """``visit`` over one sample, in the order the sampling asks for."""
         linear = self.linear(problem)
         if self.sampling.serial:
-            facts = {"unique": self.sampling.unique, "linear": linear, "scales": self.scales}
+            facts = {"unique": self.sampling.unique, "linear": linear, "scales": scales}
             return serial_step(visit, problem, state, sample, **facts)
         through = None if linear else problem.regularizer.link
         return parallel_step(visit, problem, state, sample, through=through)
 
     def step(self, problem, state: At, sample: Sample) -> At:
-        return self.block_step(self.visit, problem, self.refresh(problem, state), sample)
+        state = self.refresh(problem, state)
+        return self.block_step(self.visit, problem, state, sample, scales=self.scales)

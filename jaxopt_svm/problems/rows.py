@@ -13,17 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxopt_svm.core.blocks import outer
 from jaxopt_svm.core.pytree import pytree, static
 
 __all__ = ["Dense", "Padded", "make_dense", "make_padded"]
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
 CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
-
-
-def _outer(coefficients, values):
-    """coefficients (...) against values (d,) -> (d, ...)."""
-    return values.reshape(values.shape + (1,) * jnp.ndim(coefficients)) * coefficients
 
 
 @pytree
@@ -37,7 +33,7 @@ class DenseRow:
         return jnp.tensordot(self.x, w if through is None else through(w), 1)
 
     def add(self, w, c):
-        return w + _outer(c, self.x)
+        return w + outer(c, self.x)
 
 
 @pytree
@@ -110,7 +106,7 @@ class PaddedRow:
 
     def add(self, w, c):
         def chunk(k, w):
-            return w.at[self.cols[k]].add(_outer(c, self.vals[k]), mode="promise_in_bounds")
+            return w.at[self.cols[k]].add(outer(c, self.vals[k]), mode="promise_in_bounds")
 
         return lax.fori_loop(self.first, self.last, chunk, w)
 

@@ -100,5 +100,5 @@ class SDCA(Visits):
         """E[gap_t] <= (1 - theta)^t (P(0) - D(0)) / theta, from alpha = 0, smooth losses."""
         if not problem.loss.smooth:
             return None
-        theta = self.theta(problem)
+        theta, t = self.theta(problem), jnp.asarray(t, problem.lam.dtype)
         return problem.certificate(problem.origin()).gap / theta * jnp.exp(t * jnp.log1p(-theta))

@@ -1,0 +1,140 @@
+"""Blocks are exact: whatever the block, the rows and the repeats, the iterates are the same."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import jaxopt_svm as js
+from jaxopt_svm.core.blocks import At, serial_step
+from jaxopt_svm.core.protocols import Sample
+from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.core.visits import Visits
+from tests import toy
+
+KEY = jax.random.key(3)
+METHODS = {
+    "sdca": lambda block: js.SDCA(block=block),
+    "sdca-uniform": lambda block: js.SDCA(js.Uniform(), block=block),
+    "sgd": lambda block: js.SGD(block=block),
+    "sgd-t0": lambda block: js.SGD(js.InverseLam(t0=5.0), block=block),
+    "pegasos": lambda block: js.pegasos(block=block),
+    "pegasos-projected": lambda block: js.pegasos(project=True, block=block),
+    "averaged": lambda block: js.Averaged(js.SGD(block=block), js.PolynomialMean(3.0)),
+    "averaged-uniform": lambda block: js.Averaged(js.pegasos(block=block), js.UniformMean()),
+}
+
+
+def problem(sparse: bool, loss=None):
+    X, y = toy.matrix()
+    X = sp.csr_matrix(X) if sparse else X
+    return js.make_erm(X, y, loss=loss or js.SmoothHinge(0.5), lam=0.05, weights=toy.weights())
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_block_equals_single_visits(name, sparse):
+    """40 visits in blocks of 16 (with a partial one) and of 64 against the lecture's steps."""
+    one = js.run(problem(False), METHODS[name](1), passes=3, key=KEY)[1]
+    for block in (16, 64):
+        many = js.run(problem(sparse), METHODS[name](block), passes=3, key=KEY)[1]
+        np.testing.assert_allclose(many.primal, one.primal, rtol=1e-11)
+        np.testing.assert_allclose(many.dual, one.dual, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_repeats_inside_a_block_see_earlier_moves(sparse):
+    """A block of 64 draws from five examples only, against the same draws one by one."""
+    p = problem(sparse)
+    index = jax.random.randint(KEY, (64,), 0, 5, dtype=jnp.int32)
+    method = js.SDCA(js.Uniform(), block=64)
+    block = method.step(p, method.init(p), Sample(index))
+    single, state = js.SDCA(js.Uniform(), block=1), method.init(p)
+    for i in index:
+        state = single.step(p, state, Sample(i[None]))
+    for a, b in zip(jax.tree.leaves(block), jax.tree.leaves(state)):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_pretending_that_repeats_are_unique_is_noticed():
+    """The test above has teeth: without the cache the result is another one."""
+    p = problem(False)
+    index = jnp.zeros(8, jnp.int32) + 1
+    method = js.SDCA(js.Uniform(), block=8)
+    right = method.step(p, method.init(p), Sample(index))
+    facts = {"unique": True, "linear": True, "scales": False}
+    wrong = serial_step(method.visit, p, method.init(p), Sample(index), **facts)
+    assert abs(float(right.tables[0][1] - wrong.tables[0][1])) > 1e-3
+
+
+@pytree
+class TwoVectors(Visits):
+    """A visit that scales, mixes and moves two vectors with two outputs each."""
+
+    sampling: js.Shuffled = js.Shuffled()
+    block: int = static(default=8)
+
+    def init(self, problem):
+        w = jnp.ones((problem.d, 2)) * jnp.arange(1.0, 3.0)[None, :]
+        return At((w, -0.5 * w), (jnp.zeros((problem.n, 2)),), (jnp.ones(()),))
+
+    def visit(self, problem, example, at):
+        (w, m), (a,), (s,) = at.vectors, at.tables, at.scalars
+        z = example.row.dot(w) - 0.1 * example.row.dot(m)
+        w = example.row.add(0.97 * w - 0.02 * m, 0.1 * jnp.tanh(z) * example.c)
+        m = example.row.add(0.9 * m + 0.05 * w, -0.3 * (z - a))
+        return At((w, m), (a + 0.1 * z,), (s * 0.99,))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_mixed_vectors_with_several_outputs(sparse):
+    """SAGA-like visits on (d, 2) vectors: blocks, lazily mixed sparse rows, true rows."""
+
+    def states(method, sparse):
+        p = problem(sparse)
+        state = method.init(p)
+        samples = method.draw(p, KEY)
+        return jax.lax.scan(lambda s, x: (method.step(p, s, x), None), state, samples)[0]
+
+    for a, b in zip(
+        jax.tree.leaves(states(TwoVectors(block=8), sparse)),
+        jax.tree.leaves(states(TwoVectors(block=1), False)),
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_a_parallel_step_adds_the_moves_of_its_set():
+    """tau coordinates from the same w, against the formula written out."""
+    p, method = problem(False), js.SDCA(js.Nice(4))
+    state = method.init(p, js.Point(None, p.y * 0.3))
+    index = jnp.array([3, 7, 20, 39], jnp.int32)
+    new = method.step(p, state, Sample(index))
+    alpha, w = state.tables[0], state.vectors[0]
+    q = p.c * js.Nice(4).constants(p)[1] / p.lam
+    best = p.loss.dual_step(p.rows.matvec(w), alpha, p.y, q)
+    expected = alpha.at[index].set(best[index])
+    np.testing.assert_allclose(new.tables[0], expected, atol=1e-14)
+    np.testing.assert_allclose(new.vectors[0], p.abar(expected), atol=1e-14)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sparse_mini_batches_equal_dense_ones(sparse):
+    method = js.SGD(batch=7, project=True)
+    a = js.run(problem(sparse), method, passes=3, key=KEY)[1]
+    b = js.run(problem(False), method, passes=3, key=KEY)[1]
+    np.testing.assert_allclose(a.primal, b.primal, rtol=1e-11)
+
+
+def test_pegasos_on_the_hinge_is_the_textbook():
+    """Twenty steps against the update written in numpy."""
+    X, y = toy.matrix()
+    p = js.make_erm(X, y, lam=0.05)
+    method = js.pegasos(block=20)
+    index = method.sampling.draw(p, KEY, 20).index[0]
+    state = method.step(p, method.init(p), Sample(index))
+    w = np.zeros(X.shape[1])
+    for t, i in enumerate(np.asarray(index), start=1):
+        active = y[i] * (X[i] @ w) < 1
+        w = (1 - 1 / t) * w + active * y[i] * X[i] / (0.05 * t)
+    np.testing.assert_allclose(state.vectors[0], w, rtol=1e-10, atol=1e-12)

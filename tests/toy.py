@@ -1,0 +1,108 @@
+"""Small problems with nothing special about them, and the table of methods under test.
+
+A new method adds one line to ``table``; the laws of test_contract.py then hold it to account.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import optax
+import scipy.sparse as sp
+
+import jaxopt_svm as js
+
+N, D = 40, 6
+LAM = 0.1
+
+
+class Case(NamedTuple):
+    """A row of the table.
+
+    passes: how many it is given. gap: what its gap must then be below (float64).
+    linear: theory promises a linear rate, so ``gap`` is 1e-6 or less.
+    names: registered names this row stands for.
+    """
+
+    id: str
+    method: Any
+    loss: Any
+    passes: int
+    gap: float
+    linear: bool = False
+    names: tuple[str, ...] = ()
+    options: dict[str, Any] = {}  # noqa: RUF012  for make_erm
+
+
+def matrix(n: int = N, d: int = D, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Sparse Gaussian rows, the last one all zero: degenerate rows break naive line searches."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    X[-1] = 0.0
+    y = np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y
+
+
+def targets(y: np.ndarray, loss) -> np.ndarray:
+    """Labels, or real targets for a regression loss."""
+    return y + 0.3 * np.arange(len(y)) / len(y) if loss.regression else y
+
+
+def weights(n: int = N) -> np.ndarray:
+    """Uneven weights, one of them zero."""
+    return np.r_[0.0, 1.0 + np.arange(n - 1) % 3]
+
+
+def dense64(loss, **options) -> js.ERM:
+    """float64, dense, weighted, with an all-zero row."""
+    X, y = matrix()
+    options = {"lam": LAM, "weights": weights()} | options
+    return js.make_erm(X, targets(y, loss), loss=loss, **options)
+
+
+def padded32(loss, **options) -> js.ERM:
+    """float32, sparse."""
+    X, y = matrix()
+    options = {"lam": LAM} | options
+    return js.make_erm(sp.csr_matrix(X.astype(np.float32)), targets(y, loss), loss=loss, **options)
+
+
+LOSSES = {
+    "hinge": js.Hinge(),
+    "smooth_hinge": js.SmoothHinge(0.5),
+    "squared_hinge": js.SquaredHinge(),
+    "logistic": js.Logistic(),
+    "squared": js.Squared(),
+    "absolute": js.Absolute(),
+}
+
+_ADAM = optax.adam(0.01)
+_DECAY = lambda problem: optax.sgd(lambda t: 1.0 / (problem.lam * (t + 1.0)))
+
+
+def table() -> list[Case]:
+    hinge, smooth, logistic = LOSSES["hinge"], LOSSES["smooth_hinge"], LOSSES["logistic"]
+    net = {"regularizer": js.ElasticNet(0.1)}
+    return [
+        Case("sdca", js.SDCA(), smooth, 60, 1e-6, True, ("sdca",)),
+        Case("sdca-hinge", js.SDCA(), hinge, 200, 1e-6),
+        Case("sdca-absolute", js.SDCA(), LOSSES["absolute"], 300, 1e-4),
+        Case("sdca-logistic", js.SDCA(block=16), logistic, 60, 1e-6, True),
+        Case("sdca-squared", js.SDCA(), LOSSES["squared"], 100, 1e-6, True),
+        Case("sdca-squared-hinge", js.SDCA(), LOSSES["squared_hinge"], 100, 1e-6, True),
+        Case("sdca-elastic-net", js.SDCA(), smooth, 60, 1e-6, True, options=net),
+        Case("sdca-uniform", js.SDCA(js.Uniform()), smooth, 80, 1e-6, True),
+        Case("sdca-optimal", js.SDCA(js.Optimal()), smooth, 80, 1e-6, True),
+        Case("sdca-nice", js.SDCA(js.Nice(4)), smooth, 120, 1e-6, True),
+        Case("sgd", js.SGD(), hinge, 200, 2e-2, names=("sgd",)),
+        Case("sgd-projected", js.SGD(js.InverseSqrt(0.5), project=True), smooth, 200, 2e-1),
+        Case("pegasos", js.pegasos(), hinge, 200, 2e-1, names=("pegasos",)),
+        Case("pegasos-batch", js.pegasos(batch=4, project=True), smooth, 200, 2e-1),
+        Case("subgradient", js.Subgradient(), hinge, 200, 2e-2, names=("subgradient",)),
+        Case("gradient", js.Subgradient(), smooth, 200, 1e-3),
+        Case("averaged", js.Averaged(js.SGD(), js.UniformMean()), hinge, 200, 2e-2),
+        Case("averaged-suffix", js.Averaged(js.SGD(), js.SuffixMean()), smooth, 200, 2e-2),
+        Case("averaged-steps", js.Averaged(js.Subgradient()), smooth, 200, 2e-3),
+        Case("certified", js.Certified(js.pegasos(project=True)), hinge, 100, 2e-2),
+        Case("optax-adam", js.FromOptax(_ADAM, batch=8), smooth, 200, 2e-2, names=("adam",)),
+        Case("optax-decay", js.FromOptax(_DECAY, batch=8), logistic, 200, 2e-2),
+    ]
