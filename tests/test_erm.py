@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import jaxopt_svm as js
 from tests import toy
 
-
 # --- closed forms ---------------------------------------------------------------------------
 
 
@@ -127,7 +126,7 @@ def test_weak_duality_with_a_free_intercept(name):
 
 def test_without_balancing_the_dual_would_be_too_high():
     """The equality constraint matters: the raw slopes give a 'bound' above P*."""
-    X, y = toy.matrix()
+    X = toy.matrix()[0]
     p = js.make_erm(X, np.r_[np.ones(30), -np.ones(10)], lam=0.1, intercept="free")
     best = js.solve(p, max_passes=3000, rtol=0.0)
     raw = p.dual(-p.loss.slope(p.rows.matvec(jnp.zeros(toy.D + 1)), p.y))
