@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.core import lanes
@@ -36,19 +37,23 @@ class Evidence(NamedTuple):
     programs: int
 
 
+def programs_compiled() -> int:
+    return lanes._advance._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+
+
 @functools.cache
 def evidence(name: str, fixture: str) -> Evidence:
     case = TABLE[name]
     problem = FIXTURES[fixture](case.loss, **case.options)
     method = case.method
     full = js.solve(problem, method, rtol=0.0, max_passes=case.passes)
-    before = lanes._advance._cache_size()
+    before = programs_compiled()
     # a target the run passes somewhere on its way
     gaps = np.minimum.accumulate(full.trace.gap)
     target = float(gaps[len(gaps) // 2]) * 1.001
     stopped = js.solve(problem, method, rtol=0.0, atol=target, max_passes=case.passes)
     loop = [js.solve(problem.with_lam(lam), method, rtol=0.0, max_passes=PASSES) for lam in LAMS]
-    programs = lanes._advance._cache_size() - before
+    programs = programs_compiled() - before
     grid = js.sweep(problem, LAMS, method, rtol=0.0, max_passes=PASSES)
     return Evidence(case, problem, full, stopped, target, grid, loop, programs)
 
@@ -91,12 +96,6 @@ def the_gap_closes_as_far_as_promised(e: Evidence, fixture: str) -> None:
     # the bound is on the gap, or on P - P*, which the dual value bounds from above
     reached = gap if e.case.method.bound_on == "gap" else e.full.trace.primal[-1] - _best_dual(e)
     assert reached <= float(bound) + 10 * floor
-
-
-@functools.cache
-def _optimum(loss_name: str, fixture_of: Any, options: tuple) -> float:
-    problem = fixture_of(toy.LOSSES[loss_name], **dict(options))
-    return float(js.solve(problem, rtol=1e-6, max_passes=2000).certificate.dual)
 
 
 def _best_dual(e: Evidence) -> float:
@@ -154,8 +153,6 @@ def test_sparse_equals_dense(name):
     """The same steps on the same numbers, stored in two ways."""
     case = TABLE[name]
     X, y = toy.matrix()
-    import scipy.sparse as sp
-
     y = toy.targets(y, case.loss)
     dense = js.make_erm(X, y, loss=case.loss, lam=toy.LAM, weights=toy.weights())
     sparse = js.make_erm(sp.csr_matrix(X), y, loss=case.loss, lam=toy.LAM, weights=toy.weights())

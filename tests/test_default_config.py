@@ -40,8 +40,9 @@ def test_a_sweep_and_the_laws_in_float32():
             assert exact.gap.dtype == np.float64
             assert np.all(abs(exact.gap - grid.certificate.gap) <= grid.certificate.floor)
             assert js.predict(problem, grid, X).shape == (9, 200)
+            some = {"sdca", "sdca-nice", "pegasos", "averaged", "optax-adam", "gradient"}
             for case in toy.table():
-                if case.id in ("sdca", "sdca-nice", "pegasos", "averaged", "optax-adam", "gradient"):
+                if case.id in some:
                     one = js.solve(toy.padded32(case.loss), case.method, rtol=0.0, max_passes=20)
                     assert np.all(one.trace.gap >= -one.trace.floor), case.id
             print("fine")

@@ -94,7 +94,7 @@ def loop_bodies(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", ["sdca", "sdca-uniform", "sgd"])
 def test_no_loop_copies_an_array_of_size_n(name, batched, sparse):
     step, args = one_pass(problem(sparse), METHODS[name], batched)
-    text = jax.jit(step).lower(*args).compile().as_text()
+    text = str(jax.jit(step).lower(*args).compile().as_text())
     copied = [
         line.strip()
         for lines in loop_bodies(text).values()
@@ -113,6 +113,7 @@ def test_the_copy_test_sees_a_copy():
 
         return jax.lax.scan(step, table, index)
 
-    text = jax.jit(naive).lower(np.zeros(N, np.float32), np.arange(N)).compile().as_text()
+    compiled = jax.jit(naive).lower(np.zeros(N, np.float32), np.arange(N)).compile()
+    text = str(compiled.as_text())
     lines = [line for lines in loop_bodies(text).values() for line in lines]
     assert any(re.search(rf"f32\[{N}\]\S* (copy|fusion)\(", line) for line in lines)

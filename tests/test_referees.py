@@ -1,3 +1,4 @@
+# pyright: reportOptionalSubscript=false, reportIndexIssue=false, reportArgumentType=false
 """Answers against solvers nobody here wrote.
 
 Objectives are compared, not weights: with a certified gap of 1e-7 ours is within 1e-7 of the

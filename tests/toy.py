@@ -52,17 +52,17 @@ def weights(n: int = N) -> np.ndarray:
     return np.r_[0.0, 1.0 + np.arange(n - 1) % 3]
 
 
-def dense64(loss, **options) -> js.ERM:
+def dense64(loss, **options: Any) -> js.ERM:
     """float64, dense, weighted, with an all-zero row."""
     X, y = matrix()
-    options = {"lam": LAM, "weights": weights()} | options
+    options = {"lam": LAM, "weights": weights(), **options}
     return js.make_erm(X, targets(y, loss), loss=loss, **options)
 
 
-def padded32(loss, **options) -> js.ERM:
+def padded32(loss, **options: Any) -> js.ERM:
     """float32, sparse."""
     X, y = matrix()
-    options = {"lam": LAM} | options
+    options = {"lam": LAM, **options}
     return js.make_erm(sp.csr_matrix(X.astype(np.float32)), targets(y, loss), loss=loss, **options)
 
 

@@ -108,6 +108,7 @@ def _finish(problem, best: Best) -> Certificate:
     return _over_lanes(one, problem, 0)(problem, best)
 
 
+@jax.jit
 def _take(tree, lanes):
     """Some lanes of a batched tree."""
     return jax.tree.map(lambda x: x[lanes], tree)
@@ -192,7 +193,7 @@ class Loop:
         for slot in done:
             lane = ids[slot]
             self.status[lane], self.passes[lane] = status[slot], self.r
-            self.stored[lane] = _take(best, slot)
+            self.stored[lane] = jax.tree.map(lambda x, k=slot: x[k], best)
         going = np.flatnonzero(status == Status.RUNNING)
         if going.size == 0:
             self.active = 0
@@ -215,10 +216,8 @@ class Loop:
 
     def solution(self, problem, name: str) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed."""
-        stack = lambda *leaves: jnp.stack([jnp.asarray(x) for x in leaves])
-        best = jax.tree.map(stack, *self.stored)
-        if not self.batched:
-            best = _take(best, 0)
+        stack = lambda *lanes: np.stack(lanes) if self.batched else lanes[0]
+        best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
         certificate = _finish(problem, best)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]

@@ -107,7 +107,8 @@ def write_npz(path: str | os.PathLike, arrays: dict[str, Any]) -> pathlib.Path:
 def open_npz(path: str | os.PathLike, kind: str) -> dict[str, np.ndarray]:
     """The arrays of one of our own files; never unpickles anything."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # opened here, because numpy leaves a broken file open
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: not a readable npz file ({error})") from None

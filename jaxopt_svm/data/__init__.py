@@ -1,0 +1,7 @@
+"""Data sets by name or from a file; nothing is downloaded."""
+
+from jaxopt_svm.data.dataset import Dataset
+from jaxopt_svm.data.load import load
+from jaxopt_svm.data.named import SETS
+
+__all__ = ["SETS", "Dataset", "load"]

@@ -62,6 +62,7 @@ class ERM:
         return self.regularizer.link(self.abar(alpha))
 
     def primal(self, w):
+        w = jnp.asarray(w)
         z = self.rows.matvec(w)
         return self.lam * self.regularizer.value(w) + jnp.sum(self.c * self.loss.value(z, self.y))
 

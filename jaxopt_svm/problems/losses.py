@@ -143,14 +143,21 @@ class SquaredHinge:
 def _monotone_root(shift, q, b):
     """The root s of s + shift + q (sigmoid(s) - b) = 0.
 
-    The left side increases in s, is convex for s < 0 and concave for s > 0, so plain Newton
-    from s = 0 converges monotonically from any data; bracketing it does not (it cycles).
+    The left side increases in s, is convex for s < 0 and concave for s > 0, so Newton started
+    between 0 and the root approaches it monotonically; bracketing does not (it cycles). By
+    symmetry take the root positive. With tau = shift + q (1 - b) it solves s + tau = q/(1 + e^s),
+    so it lies above -tau and above log(q/2) - log(1 + log(q/2) + tau): a start within a few
+    Newton steps of the root however large q is.
     """
-    s = jnp.zeros_like(shift + q * b)
+    sign = jnp.where(shift + q * (0.5 - b) > 0, -1.0, 1.0).astype(jnp.result_type(shift))
+    tau = jnp.where(sign > 0, shift + q * (1.0 - b), q * b - shift)
+    level = jnp.log(jnp.maximum(q / 2, 1.0))
+    far = level - jnp.log1p(jnp.maximum(level + tau, 0.0))
+    s = jnp.maximum(jnp.maximum(far, -tau), 0.0)
     for _ in range(NEWTON_STEPS):
-        x = jax.nn.sigmoid(s)
-        s = s - (s + shift + q * (x - b)) / (1.0 + q * x * (1.0 - x))
-    return s
+        x = jax.nn.sigmoid(-s)  # 1 - sigmoid(s), without cancellation
+        s = s - (s + tau - q * x) / (1.0 + q * x * (1.0 - x))
+    return sign * s
 
 
 @pytree

@@ -10,8 +10,9 @@ The dual point it carries. With eta_t = 1/(lam (t + t0)) and no projection the s
 
     w_{T+1} = (1/lam) sum_i c_i alpha_i x_i,   alpha_i = (n A_i + t0 alpha^1_i) / (T + t0),
 
-A_i the sum of -phi'_i over the visits of i. Clipped to its domain it is dual feasible, and
-after whole shuffled passes it needs no clipping. So this SGD has a certificate of its own.
+A_i the sum of -phi'_i over the visits of i. Clipped to its domain it is dual feasible, and after
+whole shuffled passes (of single examples, or batches that divide n) it needs no clipping. So
+this SGD has a certificate of its own.
 
 Lectures "SGD" (Srebro), "Optimization methods for SVMs" (Scheinberg), "Online solvers" (Franc).
 Shalev-Shwartz, Singer, Srebro & Cotter, Math. Prog. 127 (2011).

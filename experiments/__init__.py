@@ -1,0 +1,1 @@
+"""One question per file; each writes <name>.csv and <name>.png. ``python -m experiments``."""

@@ -1,0 +1,72 @@
+"""What the experiments share: set-up, timing, and where results go."""
+
+import csv
+import pathlib
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxopt_svm.cli import set_up_jax
+from jaxopt_svm.data.extra import need
+
+__all__ = ["Found", "median_ratio", "new_figure", "rounds", "set_up", "write"]
+
+
+class Found(NamedTuple):
+    """rows: one flat record per measurement, for the csv. facts: named numbers computed from them.
+    text: the same for a person. sentence: the answer, computed from the data. figure: a Figure.
+    """
+
+    rows: list[dict[str, Any]]
+    facts: dict[str, Any]
+    text: str
+    sentence: str
+    figure: Any
+
+
+def set_up(*, x64: bool = True, cache: bool = True) -> None:
+    """Precision, and the cache of compiled programs (not when compile times are the question)."""
+    if cache:
+        set_up_jax(x64=x64)
+    elif x64:
+        jax.config.update("jax_enable_x64", True)
+
+
+def rounds(functions: list[Callable[[], Any]], repeats: int) -> list[list[float]]:
+    """Seconds of each function in each of ``repeats`` rounds, after a call to warm up.
+
+    In turn, so that what else the machine does falls on all of them alike and ratios survive it.
+    """
+    for function in functions:
+        jax.block_until_ready(function())
+    times = [[] for _ in functions]
+    for _ in range(repeats):
+        for function, mine in zip(functions, times):
+            started = time.perf_counter()
+            jax.block_until_ready(function())
+            mine.append(time.perf_counter() - started)
+    return times
+
+
+def median_ratio(above: list[float], below: list[float]) -> float:
+    """Median over the rounds of one time divided by another."""
+    return statistics.median(a / b for a, b in zip(above, below))
+
+
+def new_figure(**options) -> Any:
+    return need("matplotlib.figure", "drawing").Figure(layout="constrained", dpi=150, **options)
+
+
+def write(out: pathlib.Path, name: str, found: Found) -> list[pathlib.Path]:
+    """<name>.csv with the union of the rows' fields, and <name>.png."""
+    table, picture = out / f"{name}.csv", out / f"{name}.png"
+    fields = list(dict.fromkeys(field for row in found.rows for field in row))
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields)
+        writer.writeheader()
+        writer.writerows(found.rows)
+    found.figure.savefig(picture)
+    return [table, picture]

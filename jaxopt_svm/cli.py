@@ -1,0 +1,286 @@
+"""The command line: certified sweeps over lam, the table of methods, the data sets."""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import sys
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+import jax
+import numpy as np
+
+import jaxopt_svm as js
+from jaxopt_svm import plots
+from jaxopt_svm.core import registry
+from jaxopt_svm.core.run import MAX_PASSES
+from jaxopt_svm.data import SETS, Dataset, load
+from jaxopt_svm.data.extra import need
+from jaxopt_svm.data.folders import VARIABLE, cache_folder, data_folders
+from jaxopt_svm.data.named import place_of
+from jaxopt_svm.problems.make import INTERCEPTS
+from jaxopt_svm.report import aligned, lanes, text
+
+__all__ = ["main", "parse_lams", "set_up_jax"]
+
+LOSSES = {
+    "hinge": js.Hinge,
+    "smooth_hinge": js.SmoothHinge,
+    "squared_hinge": js.SquaredHinge,
+    "logistic": js.Logistic,
+    "squared": js.Squared,
+    "absolute": js.Absolute,
+}
+EXAMPLES = """\
+examples:
+  python -m jaxopt_svm sweep                                   16 values of lambda on breast_cancer
+  python -m jaxopt_svm sweep a9a --lams 1e-5:1e-1:32 --holdout 0.2 --plot results/a9a.png
+  python -m jaxopt_svm sweep mine.csv --loss logistic --intercept penalised --lams 1e-3
+  python -m jaxopt_svm sweep diabetes --loss squared --json
+  python -m jaxopt_svm methods
+  python -m jaxopt_svm data
+"""
+
+
+# --- sweep ---------------------------------------------------------------------------------
+
+
+def parse_lams(text: str) -> np.ndarray:
+    """``a:b:count``, evenly spaced in the logarithm; or numbers separated by commas."""
+    wrong = ValueError(
+        "--lams: expected smallest:largest:count (such as 1e-5:1e-1:32), a comma list or one "
+        f"number, all positive; got {text!r}"
+    )
+    parts = text.split(":")
+    try:
+        if len(parts) == 3:
+            smallest, largest = sorted(float(part) for part in parts[:2])
+            count = int(parts[2])
+        else:
+            values = np.array([float(part) for part in text.split(",")])
+            smallest, largest, count = values.min(), values.max(), len(values)
+    except ValueError:
+        raise wrong from None
+    if not (0 < smallest and math.isfinite(largest) and count >= 1):
+        raise wrong
+    return js.lam_grid(smallest, largest, count) if len(parts) == 3 else values
+
+
+def _writable(option: str, name: str) -> pathlib.Path:
+    """A path that can be written, tried now: nobody should lose a solve to a typing error."""
+    path = pathlib.Path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = not path.exists()
+        path.open("ab").close()
+        if new:
+            path.unlink()
+    except OSError as error:
+        raise ValueError(f"{option}: cannot write {name} ({error.strerror})") from None
+    return path
+
+
+def _split(data: Dataset, share: float, seed: int, stratify: bool):
+    """Rows to train on and rows held out."""
+    if not 0 < share < 1:
+        raise ValueError(f"--holdout: expected a share between 0 and 1; got {share:g}")
+    split = need("sklearn.model_selection", "--holdout").train_test_split
+    y = data.y if stratify else None
+    try:
+        return split(data.X, data.y, test_size=share, random_state=seed, stratify=y)
+    except ValueError as error:
+        raise ValueError(f"--holdout {share:g}: {error}") from None
+
+
+def _errors(problem, solution, X, y) -> np.ndarray:
+    """For each lane the share of wrong labels, or the root mean squared error of targets."""
+    found = js.predict(problem, solution, X)
+    if problem.labels is None:
+        return np.sqrt(np.mean((found - y) ** 2, axis=1))
+    return np.mean(found != y, axis=1)
+
+
+def _sweep(args) -> None:
+    # 1. everything that can be refused is refused before anything is read or compiled
+    lams = parse_lams(args.lams)
+    method = None if args.method is None else registry.named(args.method)
+    loss = LOSSES[args.loss]()
+    plot = None if args.plot is None else _writable("--plot", args.plot)
+    save = None if args.save is None else _writable("--save", args.save)
+    if plot is not None:
+        plots.check_format(plot)
+    set_up_jax(x64=not args.float32)
+    # 2. the problem
+    data = load(args.data)
+    data = data._replace(X=data.X.astype(np.float32 if args.float32 else np.float64))
+    X, y, X_out, y_out = data.X, data.y, None, None
+    if args.holdout is not None:
+        X, X_out, y, y_out = _split(data, args.holdout, args.seed, not loss.regression)
+    problem = js.make_erm(X, y, loss=loss, intercept=args.intercept)
+    # 3. the solve
+    started = time.perf_counter()
+    solution = js.sweep(
+        problem,
+        lams,
+        method,
+        rtol=args.rtol,
+        max_passes=args.max_passes,
+        key=jax.random.key(args.seed),
+        progress=args.progress,
+    )
+    seconds = time.perf_counter() - started
+    # 4. what was found
+    train = _errors(problem, solution, X, y)
+    held_out = None if X_out is None else _errors(problem, solution, X_out, y_out)
+    report = {
+        "data": {
+            "name": data.name,
+            "note": data.note,
+            "rows": X.shape[0],
+            "columns": X.shape[1],
+            "held_out_rows": 0 if X_out is None else X_out.shape[0],
+        },
+        "method": str(solution.method[0]),
+        "loss": args.loss,
+        "intercept": args.intercept,
+        "rtol": args.rtol,
+        "seed": args.seed,
+        "dtype": str(problem.c.dtype),
+        "error": "root mean squared error" if loss.regression else "share of wrong labels",
+        "seconds": seconds,
+        "lanes": lanes(solution, train, held_out),
+    }
+    if save is not None:
+        js.save(save, solution)
+    if plot is not None:
+        title = f"{data.name}, {args.loss}, {report['method']}"
+        figure = plots.sweep_figure(
+            solution,
+            title=title,
+            rtol=args.rtol,
+            train=train,
+            held_out=held_out,
+            error=report["error"],
+        )
+        figure.savefig(plot)
+    print(json.dumps(report, allow_nan=False) if args.json else text(report, _word(loss)))
+
+
+def _word(loss) -> str:
+    return "rmse" if loss.regression else "error"
+
+
+# --- tables --------------------------------------------------------------------------------
+
+
+def _methods(args) -> None:
+    entries = [entry.info for entry in registry.list_methods().values()]
+    if args.json:
+        print(json.dumps([info._asdict() for info in entries]))
+    else:
+        rows = [registry.Info._fields, *entries]
+        print(aligned(rows, left=range(len(registry.Info._fields))))
+
+
+def _data(args) -> None:
+    del args
+    rows = [("name", "where", "what")]
+    for name, entry in SETS.items():
+        paths = place_of(entry)
+        where = "not here" if paths is None else str(paths[0].parent) if paths else "bundled"
+        missing = f"; from {entry.source}" if paths is None else ""
+        rows.append((name, where, entry.description + missing))
+    rows.append(("synthetic:N:D", "made", "N Gaussian rows of D columns, a random plane, noise"))
+    print(aligned(rows, left=range(3)))
+    print(f"\nlooked in: {', '.join(map(str, data_folders()))} (set {VARIABLE} to add a folder)")
+
+
+# --- the command ---------------------------------------------------------------------------
+
+
+def set_up_jax(x64: bool) -> None:
+    """float64 if wanted, and compiled programs kept between runs in the user's cache folder."""
+    if x64:
+        jax.config.update("jax_enable_x64", True)
+    folder = cache_folder() / "compiled"
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return  # a home that cannot be written costs some seconds, nothing else
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(
+        prog="jaxopt_svm",
+        description="Certified SVM optimisation: every answer comes with its duality gap.",
+        epilog=EXAMPLES,
+        formatter_class=form,
+    )
+    commands = parser.add_subparsers(required=True, metavar="sweep | methods | data")
+
+    sweep = commands.add_parser(
+        "sweep",
+        help="solve for a whole grid of lambda at once and print a table",
+        description="Solve lam/2 ||w||^2 + mean loss for every lambda of a grid in one batched "
+        "program, each until its certified relative gap is at most RTOL.",
+        epilog=EXAMPLES,
+        formatter_class=form,
+    )
+    add = sweep.add_argument
+    add("data", nargs="?", default="breast_cancer", metavar="DATA",
+        help="a name (see `data`), synthetic:N:D, or a file: svmlight, .csv with the label in the "
+        "last column, .npz with X and y (default: breast_cancer)")  # fmt: skip
+    add("--lams", default="1e-4:1e0:16", metavar="A:B:COUNT",
+        help="smallest:largest:count, a comma list, one number (default: %(default)s)")  # fmt: skip
+    add("--rtol", type=float, default=1e-3, help="relative gap to reach (default: %(default)s)")
+    add("--method", metavar="NAME", help="see `methods` (default: chosen for the problem)")
+    add("--loss", choices=LOSSES, default="hinge", help="default: %(default)s; squared and "
+        "absolute are for real targets")  # fmt: skip
+    add("--intercept", choices=INTERCEPTS, default="none", help="default: %(default)s")
+    add("--holdout", type=float, metavar="SHARE", help="share of the rows to keep for testing")
+    add("--seed", type=int, default=0, help="of the split and of the solver (default: 0)")
+    add("--max-passes", type=int, default=MAX_PASSES, metavar="N",
+        help="passes over the data before a lambda is given up (default: %(default)s)")  # fmt: skip
+    add("--json", action="store_true", help="print one JSON object instead of the table")
+    add("--plot", metavar="FILE", help="draw the sweep; the ending chooses the format (.png, .pdf)")
+    add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
+    add("--progress", action="store_true", help="show a progress bar")
+    add("--float32", action="store_true", help="compute in single precision")
+    sweep.set_defaults(run=_sweep)
+
+    methods = commands.add_parser("methods", help="list the methods and what they need")
+    methods.add_argument("--json", action="store_true", help="print a JSON list instead")
+    methods.set_defaults(run=_methods)
+
+    data = commands.add_parser("data", help="list the named data sets and whether they are here")
+    data.set_defaults(run=_data)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if it did what was asked, 2 after an error said on stderr."""
+    try:
+        args = _parser().parse_args(argv)
+        args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; exit without a word
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,46 @@
+r"""Claim. A primal point certifies itself. With alpha_i = -phi'_i(<x_i, w>), which is feasible,
+
+    P(w) - D(alpha) = ||grad P(w)||^2 / (2 lam)                          for l2 and every loss,
+
+since all braces of the examples vanish (see split_identity) and the brace of g is
+||w - abar||^2/2 with lam (w - abar) = grad P(w).
+Lecture "Empirical Risk Minimization" (Richtarik), optimality conditions.
+
+Check. problem.certificate of random w without a dual point, all losses, weights.
+False variant: ||grad P(w)||^2 / lam, the factor 1/2 dropped.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxopt_svm import Point
+from proofs_checks.claims import LOSSES, Claim, Result, equal, smallest, spread, toy
+
+COUNT = 300
+
+
+@jax.jit
+def slacks(problem, ws):
+    gap = jax.vmap(lambda w: problem.certificate(Point(w)).gap)(ws)
+    squared = jnp.sum(jax.vmap(problem.grad)(ws) ** 2, axis=1)
+    bound = lambda factor: jnp.min(equal(gap, factor * squared / problem.lam))
+    return bound(0.5), bound(1.0)
+
+
+def check() -> Result:
+    rng = np.random.default_rng(6)
+    found = []
+    for loss in LOSSES:
+        problem = toy(loss)
+        ws = spread(rng, -2.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, problem.d))
+        found.append(slacks(problem, ws))
+    return Result(smallest(*(t for t, _ in found)), max(float(f) for _, f in found))
+
+
+claim = Claim(
+    name="primal_certificate",
+    text="with alpha = -phi'(Xw) the gap is ||grad P(w)||^2 / (2 lam)",
+    lecture="Empirical Risk Minimization: optimality",
+    check=check,
+)
