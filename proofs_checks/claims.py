@@ -21,8 +21,10 @@ from jaxopt_svm import (
     ElasticNet,
     Hinge,
     Logistic,
+    MultiSquared,
     Point,
     SmoothHinge,
+    Softmax,
     Squared,
     SquaredHinge,
     make_erm,
@@ -34,10 +36,13 @@ __all__ = [
     "PAIRS",
     "REGULARIZERS",
     "SMOOTH",
+    "VECTOR",
+    "VECTOR_PAIRS",
     "Claim",
     "Result",
     "equal",
     "feasible",
+    "inner",
     "iterates",
     "maximum",
     "optimum",
@@ -56,6 +61,10 @@ SMOOTH = tuple(loss for loss in LOSSES if loss.smooth)
 REGULARIZERS = (L2(), ElasticNet(0.3))
 # every loss with l2, and one with the elastic net
 PAIRS = (*((loss, L2()) for loss in LOSSES), (Logistic(), ElasticNet(0.3)))
+# losses of several outputs
+VECTOR = (Softmax(), MultiSquared(0.7))
+VECTOR_PAIRS = (*((loss, L2()) for loss in VECTOR), (Softmax(), ElasticNet(0.3)))
+OUTPUTS = 3
 
 
 class Result(NamedTuple):
@@ -91,6 +100,11 @@ def equal(a, b):
     return -jnp.abs(a - b) / (1.0 + jnp.maximum(jnp.abs(a), jnp.abs(b)))
 
 
+def inner(a, b):
+    """a_i b_i for each example i, summed over outputs where there are several."""
+    return jnp.sum(a * b, axis=tuple(range(1, a.ndim)))
+
+
 def toy(loss: Any, regularizer: Any = None, *, n: int = 6, lam: float = 0.1, seed: int = 0) -> ERM:
     """A weighted problem with n >= 4 examples in 5 features, every awkward case on board.
 
@@ -103,8 +117,11 @@ def toy(loss: Any, regularizer: Any = None, *, n: int = 6, lam: float = 0.1, see
     X[0, 0] = 2.5
     weights = rng.uniform(0.6, 1.4, n)
     weights[0], weights[2] = 1.8, 0.0
-    signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    y = rng.normal(size=n) if loss.regression else signs
+    if loss.vector:
+        y = rng.normal(size=(n, OUTPUTS)) if loss.regression else np.arange(n) % OUTPUTS
+    else:
+        signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        y = rng.normal(size=n) if loss.regression else signs
     return make_erm(X, y, loss=loss, lam=lam, weights=weights, regularizer=regularizer)
 
 
@@ -120,11 +137,15 @@ def spread(rng: np.random.Generator, lo: float, hi: float, *shape: int):
 
 
 def feasible(problem: ERM, rng: np.random.Generator, count: int, around=None):
-    """(count, n) dual points: corners, interior points, and all distances from ``around``."""
-    centre = 0.5 * problem.y if around is None else around
-    moves = spread(rng, -2.0, 0.7, count, 1) * rng.normal(size=(count, problem.n))
+    """(count, n) dual points: corners, interior points, and all distances from ``around``.
+
+    With several outputs they are (count, n, m).
+    """
+    y = problem.y
+    centre = 0.5 * y if around is None else around
+    sizes = spread(rng, -2.0, 0.7, count, *(1,) * y.ndim)
     clip = jax.vmap(problem.loss.clip, (0, None))
-    return clip(centre[None, :] + moves, problem.y)
+    return clip(centre[None] + sizes * rng.normal(size=(count, *y.shape)), y)
 
 
 @jax.jit
@@ -162,6 +183,9 @@ def maximum(f: Callable, lo, hi):
 def subdifferential(loss: Any, s, z, y, width):
     """The slack of s in [phi'_-(z), phi'_+(z)], when z is known to ``width`` only.
 
-    Slopes are monotone, so slope(z - width) <= s <= slope(z + width) says just that.
+    Slopes are monotone, so slope(z - width) <= s <= slope(z + width) says just that. For several
+    outputs, where phi is smooth: |s - phi'(z)| <= width/gamma.
     """
+    if loss.vector:
+        return width / loss.gamma - jnp.linalg.norm(s - loss.slope(z, y), axis=-1)
     return jnp.minimum(s - loss.slope(z - width, y), loss.slope(z + width, y) - s)

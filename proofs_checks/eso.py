@@ -1,86 +1,144 @@
 r"""Claim. The constants (p, v) of a sampling S satisfy, with P_ij = Prob(i in S and j in S),
 
     E||sum_{i in S} h_i x_i||^2 <= sum_i p_i v_i h_i^2  for all h,   that is
-    lambda_max(D^{-1/2} (P o X X') D^{-1/2}) <= 1,     D = Diag(p v),
+    lambda_max(D^{-1/2} (P o X X') D^{-1/2}) <= 1,     D = Diag(p v).
 
-and ``draw`` has the marginals p and, for tau distinct examples, the pairs P it promises.
 Lecture "Empirical Risk Minimization" (Richtarik), expected separable overapproximation;
 Qu & Richtarik, arXiv:1412.8063.
 
-Check. P over all outcomes; one eigenvalue then covers all h. Frequencies of many draws against
-p and P, six standard deviations allowed. Two false variants, both of which have to fail:
-v = L with 4 dense examples at once, and the eigenvalue constants with (tau - 1)/n for
-(tau - 1)/(n - 1).
+Check. Every sampling of the package, P over all its outcomes (and equal to the sampling's own
+``pair_probabilities``); one eigenvalue then covers all h. Data with every awkward case, dense
+data, and one feature shared by all, where only P counts and the constants are tight.
+False variants, each of which has to fail: v = L with 4 dense examples at once; the eigenvalue
+constants with (tau - 1)/n for (tau - 1)/(n - 1); independent sets with the smallest p_i for the
+mean; distributed sets without what happens across nodes; blocks of a partition with
+(size - 1) for size.
 """
 
-from itertools import combinations
+from itertools import chain, combinations, product
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm import Importance, Nice, Optimal, SmoothHinge, Uniform
-from proofs_checks.claims import Claim, Result, smallest, toy
+from jaxopt_svm import (
+    Bucket,
+    Distributed,
+    EigenESO,
+    Importance,
+    Independent,
+    Nice,
+    Optimal,
+    Partition,
+    SmoothHinge,
+    SparseESO,
+    SpectralESO,
+    Uniform,
+    eso_ratio,
+    make_erm,
+)
+from proofs_checks.claims import Claim, Result, equal, smallest, toy
 
-KEYS = 4000
-PROBLEMS = 4
+N = 8
+GROUPS = ([5, 0, 3], [1], [7, 2, 6, 4])
+RULES = (SparseESO(), EigenESO(), SpectralESO())
+
+
+def sets() -> list:
+    """Samplings of several examples out of N."""
+    rng = np.random.default_rng(11)
+    return [
+        *(Nice(tau, rule) for tau in (3, N) for rule in RULES),
+        Nice(1),
+        Independent.of(0.3),
+        Independent.of(rng.uniform(0.05, 1.0, N)),
+        Independent.of(np.r_[1.0, np.full(N - 1, 0.1)]),
+        Bucket.of(GROUPS),
+        Bucket.of(np.arange(N).reshape(4, 2).tolist()),
+        Partition.of(GROUPS),
+        Partition.of(GROUPS, [0.2, 0.7, 0.1]),
+        Distributed(2, 1),
+        Distributed(2, 3),
+        Distributed(4, 2),
+    ]
+
+
+def outcomes(sampling) -> list[tuple[tuple, float]]:
+    """Every set there is and its probability, from the definition of the sampling."""
+    if isinstance(sampling, Nice):
+        subsets = list(combinations(range(N), sampling.tau))
+        return [(s, 1 / len(subsets)) for s in subsets]
+    if isinstance(sampling, Independent):
+        p = np.broadcast_to(np.asarray(sampling.p), N)
+        subsets = chain.from_iterable(combinations(range(N), k) for k in range(N + 1))
+        inside = lambda s: np.isin(np.arange(N), s)
+        return [(s, float(np.prod(np.where(inside(s), p, 1 - p)))) for s in subsets]
+    if isinstance(sampling, Distributed):
+        size = N // sampling.nodes
+        nodes = [range(k * size, (k + 1) * size) for k in range(sampling.nodes)]
+        each = [list(combinations(node, sampling.tau)) for node in nodes]
+        joined = [tuple(chain(*parts)) for parts in product(*each)]
+        return [(s, 1 / len(joined)) for s in joined]
+    groups = [[int(i) for i in line if i >= 0] for line in np.asarray(sampling.groups)]
+    if isinstance(sampling, Bucket):
+        picks = list(product(*groups))
+        return [(s, 1 / len(picks)) for s in picks]
+    q = np.full(len(groups), 1 / len(groups)) if sampling.q is None else np.asarray(sampling.q)
+    return [(tuple(group), float(chance)) for group, chance in zip(groups, q)]
 
 
 def pairs(sampling, problem):
     """P, from the definition."""
-    n = problem.n
     if sampling.serial:
         return jnp.diag(sampling.constants(problem)[0])
-    subsets = np.array(list(combinations(range(n), sampling.tau)))
-    member = (subsets[:, :, None] == np.arange(n)).any(1).astype(float)
-    return jnp.asarray(member.T @ member / len(subsets))
+    members, chances = zip(*outcomes(sampling))
+    member = np.array([np.isin(np.arange(N), s) for s in members], float)
+    return jnp.asarray(member.T @ (np.array(chances)[:, None] * member))
 
 
-@jax.jit
-def eigenvalue(p, v, P, X):
-    """lambda_max of the scaled form; an all-zero row has v_i = 0 and adds nothing."""
-    scale = jnp.where(p * v > 0, 1.0 / jnp.sqrt(jnp.maximum(p * v, 1e-30)), 0.0)
-    return jnp.linalg.eigvalsh(scale[:, None] * (P * (X @ X.T)) * scale[None, :])[-1]
+def problems() -> list:
+    rng = np.random.default_rng(12)
+    y = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
+    given = [rng.normal(size=(N, 5)), np.where(rng.random((N, 1)) < 0.5, -2.0, 2.0)]
+    loss = SmoothHinge(0.5)
+    return [toy(loss, n=N), *(make_erm(X, y, loss=loss) for X in given)]
 
 
-def draw_slack(sampling, problem):
-    """Six standard deviations, minus the largest difference of frequency and promise."""
-    n = problem.n
-    P = np.asarray(pairs(sampling, problem))
-    keys = jax.random.split(jax.random.key(9), KEYS)
-    index, mask = jax.jit(jax.vmap(lambda key: sampling.draw(problem, key, 1)))(keys)
-    index = np.asarray(index).reshape(-1, index.shape[-1])  # one row a step; size 1 needs no mask
-    assert mask is None
-    member = (index[:, :, None] == np.arange(n)).any(1).astype(float)
-    error = np.abs(member.T @ member / len(member) - P)
-    return np.min(6 * np.sqrt(P * (1 - P) / len(member)) + 1e-12 - error)
+def wrong_constants(problem) -> list[tuple]:
+    """(sampling, v) of the false variants."""
+    rows = problem.rows
+    L, omega = rows.sqnorms, rows.column_counts().astype(rows.sqnorms.dtype)
+    eigen, uneven = Nice(4, EigenESO()), Independent.of(np.linspace(0.1, 0.6, N))
+    nodes, blocks = Distributed(4, 1), Partition.of(GROUPS)
+    return [
+        (Nice(4), L),
+        (eigen, L + (eigen.constants(problem)[1] - L) * ((N - 1) / N)),
+        (uneven, rows.weighted_sqnorms(1.0 + (omega - 1.0) * 0.1)),
+        (nodes, L),  # tau = 1: only the term across nodes is more than one
+        (blocks, jnp.maximum(blocks.constants(problem)[1] - L, L)),
+    ]
 
 
 def check() -> Result:
-    p = jnp.asarray(np.random.default_rng(10).dirichlet(5 * np.ones(8)))
-    nice = [Nice(tau, eigen) for tau in (1, 2, 4, 8) for eigen in (False, True)]
-    samplings = [Uniform(), Optimal(), Importance(p), *nice]
-    slacks, naive, shifted = [], [], []
-    for seed in range(PROBLEMS):
-        problem = toy(SmoothHinge(0.5), n=8, seed=seed)
-        X, L = problem.rows.X, problem.rows.sqnorms
-        for sampling in samplings:
-            p, v = sampling.constants(problem)
-            slacks.append(1.0 - eigenvalue(p, v, pairs(sampling, problem), X))
-        four = Nice(4, eigen=True)
-        (p, v), P = four.constants(problem), pairs(four, problem)
-        naive.append(1.0 - eigenvalue(p, L, P, X))
-        # 1 + (s - 1)(tau - 1)/n instead of /(n - 1)
-        off = L + (v - L) * ((problem.n - 1) / problem.n)
-        shifted.append(1.0 - eigenvalue(p, off, P, X))
-    problem = toy(SmoothHinge(0.5), n=8)
-    drawn = [draw_slack(s, problem) for s in (Uniform(), Optimal(), Nice(3))]
-    return Result(smallest(*slacks, *drawn), max(smallest(*naive), smallest(*shifted)))
+    p = jnp.asarray(np.random.default_rng(10).dirichlet(5 * np.ones(N)))
+    found = []
+    for problem in problems():
+        for sampling in (Uniform(), Optimal(), Importance(p), *sets()):
+            sampling.check(problem)
+            (p_of, v), P = sampling.constants(problem), pairs(sampling, problem)
+            found.append(1.0 - eso_ratio(problem.rows, P, v))
+            found.append(jnp.min(equal(sampling.pair_probabilities(problem), P)))
+            found.append(jnp.min(equal(p_of, jnp.diagonal(P))))
+    shared = problems()[-1]
+    wrong = [
+        float(1.0 - eso_ratio(shared.rows, pairs(sampling, shared), v))
+        for sampling, v in wrong_constants(shared)
+    ]
+    return Result(smallest(*found), max(wrong))
 
 
 claim = Claim(
     name="eso",
-    text="E||sum_S h_i x_i||^2 <= sum p_i v_i h_i^2; draws have the promised p and P",
+    text="E||sum_S h_i x_i||^2 <= sum p_i v_i h_i^2, P enumerated, for every sampling",
     lecture="Empirical Risk Minimization: samplings and ESO",
     check=check,
 )

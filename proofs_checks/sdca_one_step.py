@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm import SDCA, ElasticNet, Importance, Nice, Optimal, Point, Uniform
+from jaxopt_svm import SDCA, EigenESO, ElasticNet, Importance, Nice, Optimal, Point, Uniform
 from jaxopt_svm.core.protocols import Sample
 from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, spread, toy
 
@@ -66,7 +66,7 @@ def points(problem, rng):
 def check() -> Result:
     rng = np.random.default_rng(8)
     p = jnp.asarray(rng.dirichlet(5 * np.ones(6)))
-    samplings = (Uniform(), Optimal(), Importance(p), Nice(3), Nice(4, eigen=True))
+    samplings = (Uniform(), Optimal(), Importance(p), Nice(3), Nice(4, EigenESO()))
     found = []
     for loss in SMOOTH:
         problem = toy(loss)

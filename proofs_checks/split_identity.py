@@ -6,9 +6,10 @@ r"""Claim. The gap splits into terms that are all >= 0: for any w and any feasib
 because lam <w, abar> = sum_i c_i alpha_i <x_i, w>. Weak duality follows, term by term.
 Lecture "Empirical Risk Minimization" (Richtarik), Fenchel duality.
 
-Check. Random w and alpha, all losses, l2 and elastic net, weights. Two false variants, both of
-which have to fail in every case: the formula as printed, where the mean covers only its first
-term because a parenthesis is missing, and the sign of alpha_i <x_i, w> turned round.
+Check. Random w and alpha, all losses, l2 and elastic net, weights, one output and three. Two
+false variants, both of which have to fail in every case: the formula as printed, where the mean
+covers only its first term because a parenthesis is missing, and the sign of alpha_i <x_i, w>
+turned round.
 """
 
 import jax
@@ -17,10 +18,12 @@ import numpy as np
 
 from proofs_checks.claims import (
     PAIRS,
+    VECTOR_PAIRS,
     Claim,
     Result,
     equal,
     feasible,
+    inner,
     smallest,
     toy,
 )
@@ -36,7 +39,7 @@ def terms(problem, w, alpha):
         brace,
         problem.loss.value(z, problem.y),
         -problem.loss.neg_conj(alpha, problem.y),
-        (alpha * z),
+        inner(alpha, z),
     )
 
 
@@ -59,13 +62,13 @@ def slacks(problem, ws, alphas):
 
 def case(loss, regularizer, rng):
     problem = toy(loss, regularizer)
-    ws = jnp.asarray(2.0 * rng.normal(size=(COUNT, problem.d)))
+    ws = jnp.asarray(2.0 * rng.normal(size=(COUNT, *problem.origin().w.shape)))
     return slacks(problem, ws, feasible(problem, rng, COUNT))
 
 
 def check() -> Result:
     rng = np.random.default_rng(4)
-    found = [case(loss, g, rng) for loss, g in PAIRS]
+    found = [case(loss, g, rng) for loss, g in (*PAIRS, *VECTOR_PAIRS)]
     wrong = max(float(s) for _, *false in found for s in false)
     return Result(smallest(*(t for t, *_ in found)), wrong)
 

@@ -49,6 +49,26 @@ MAKE = {
     "loss parameter": (dict(loss=js.SmoothHinge(-1.0)), "SmoothHinge.mu: expected positive"),
     "kappa": (dict(regularizer=js.ElasticNet(-0.1)), "ElasticNet.kappa: expected positive"),
     "regularizer": (dict(regularizer="l2"), "regularizer: expected"),
+    "softmax one class": (
+        dict(y=np.ones(40), loss=js.Softmax()),
+        "y: Softmax needs at least two labels; found 1: 1.0",
+    ),
+    "softmax matrix": (dict(y=np.ones((40, 3)), loss=js.Softmax()), r"y: expected shape \(40,\)"),
+    "softmax nan": (dict(y=np.r_[np.nan, Y[1:]], loss=js.Softmax()), "y: expected finite"),
+    "softmax mixture": (
+        dict(y=np.array(["a", 1] * 20, object), loss=js.Softmax()),
+        "y: expected labels of one type",
+    ),
+    "softmax free": (dict(loss=js.Softmax(), intercept="free"), 'Softmax cannot have a "free" one'),
+    "vector targets": (dict(loss=js.MultiSquared()), r"needs shape \(40, m\), .* got \(40,\)"),
+    "short targets": (dict(y=np.ones((3, 2)), loss=js.MultiSquared()), r"got \(3, 2\)"),
+    "no targets": (dict(y=np.ones((40, 0)), loss=js.MultiSquared()), r"m >= 1 .* got \(40, 0\)"),
+    "nan targets": (
+        dict(y=np.full((40, 2), np.nan), loss=js.MultiSquared()),
+        r"y: expected finite numbers; .* first at \[0, 0\]",
+    ),
+    "text in targets": (dict(y=np.full((40, 2), "a"), loss=js.MultiSquared()), "needs real target"),
+    "MultiSquared.mu": (dict(y=np.ones((40, 2)), loss=js.MultiSquared(0.0)), "MultiSquared.mu"),
     "intercept": (dict(intercept="yes"), "intercept: expected one of none, penalised, free"),
 }
 

@@ -35,7 +35,7 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree
 
-__all__ = ["At", "Example", "parallel_step", "serial_step"]
+__all__ = ["At", "Example", "Slots", "gather", "parallel_step", "serial_step", "visit_block"]
 
 
 def outer(coefficients, values):
@@ -108,6 +108,44 @@ def _spread(twins, entry, cache):
     return jax.tree.map(put, entry, cache)
 
 
+class Slots(NamedTuple):
+    """The examples of a block: targets, weights, and their slots of tables and constants."""
+
+    y: Array
+    c: Array
+    tables: Any
+    constants: Any
+
+
+def gather(problem, state: At, index) -> Slots:
+    """Slots of every index; padding repeats the last example."""
+    return Slots(*_slots((problem.y, problem.c, state.tables, state.constants), index))
+
+
+def visit_block(
+    visit,
+    problem,
+    sample: Sample,
+    vectors: tuple,
+    scalars,
+    slots: Slots,
+    *,
+    unique: bool,
+    linear: bool,
+    scales: bool,
+) -> tuple[tuple, Any, Any]:
+    """The visits of a block one after the other; returns vectors, table slots and scalars."""
+    index, mask = sample
+    # a repeated example sees its earlier moves: its slots are kept equal in the cache
+    same = None if unique else index[:, None] == index[None, :]
+    given = (slots.y, slots.c, slots.constants)
+    block = _Block(visit, problem, index, mask, same, given)
+    if linear and problem.rows.spans and index.shape[0] > 1:
+        return _span(block, vectors, slots.tables, scalars)
+    walk = _walk_lazily if linear and not problem.rows.spans else _walk
+    return walk(block, vectors, slots.tables, scalars, scales)
+
+
 def serial_step(
     visit, problem, state: At, sample: Sample, *, unique: bool, linear: bool, scales: bool
 ) -> At:
@@ -117,15 +155,11 @@ def serial_step(
     scales: they do scale or mix vectors (False: they only add rows).
     """
     index, mask = sample
-    y, c, entries, constants = _slots((problem.y, problem.c, state.tables, state.constants), index)
-    # a repeated example sees its earlier moves: its slots are kept equal in the cache
-    same = None if unique else index[:, None] == index[None, :]
-    block = _Block(visit, problem, index, mask, same, (y, c, constants))
-    if linear and problem.rows.spans and index.shape[0] > 1:
-        vectors, entries, scalars = _span(block, state.vectors, entries, state.scalars)
-    else:
-        walk = _walk_lazily if linear and not problem.rows.spans else _walk
-        vectors, entries, scalars = walk(block, state.vectors, entries, state.scalars, scales)
+    slots = gather(problem, state, index)
+    facts = {"unique": unique, "linear": linear, "scales": scales}
+    vectors, entries, scalars = visit_block(
+        visit, problem, sample, state.vectors, state.scalars, slots, **facts
+    )
     tables = jax.tree.map(
         lambda t, e: t.at[index].set(e, mode="drop", unique_indices=unique and mask is None),
         state.tables,
@@ -264,7 +298,7 @@ def parallel_step(visit, problem, state: At, sample: Sample, *, through=None) ->
     rows, k = problem.rows, len(state.vectors)
     seen = [v if through is None else through(v) for v in state.vectors]
     margins = [jnp.expand_dims(rows.dot(index, v), 1) for v in seen]  # (B, 1, ...)
-    y, c, entries, constants = _slots((problem.y, problem.c, state.tables, state.constants), index)
+    y, c, entries, constants = gather(problem, state, index)
     sqnorms = rows.sqnorms.at[index].get(mode="clip")
 
     def one(margins, sqnorm, entry, y, c, constant, counts):

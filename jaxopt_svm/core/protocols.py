@@ -165,11 +165,13 @@ class Loss(Protocol):
 
     smooth: static; gamma: phi is (1/gamma)-smooth (0 when it is not smooth).
     lipschitz: |phi'| <= 1 everywhere. regression: y is a real target rather than a sign.
+    vector: z, y and a have a last axis of m outputs; value and neg_conj answer without it.
     """
 
     smooth: bool
     lipschitz: bool
     regression: bool
+    vector: bool
 
     @property
     def gamma(self) -> Any: ...

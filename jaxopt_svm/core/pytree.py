@@ -21,6 +21,31 @@ def pytree(cls: type[T]) -> type[T]:
 
     There is no ``__post_init__`` anywhere: JAX rebuilds instances with tracers and
     sentinels inside, so validation lives in the ``make_*`` functions and in ``check``.
+
+    The class itself is part of the auxiliary data. With ``register_dataclass`` jaxlib 0.10.2 calls
+    the structures of two classes with the same fields equal (their hashes differ), and once in
+    a while hands out the compiled program of the other class (tests/test_pytree.py).
     """
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
-    return jax.tree_util.register_dataclass(cls)
+    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+    leaves = [f.name for f in fields if not f.metadata.get("static")]
+    choices = [f.name for f in fields if f.metadata.get("static")]
+    keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
+
+    def aux(x) -> tuple:
+        return (cls, *(getattr(x, name) for name in choices))
+
+    def flatten(x):
+        return [getattr(x, name) for name in leaves], aux(x)
+
+    def flatten_with_keys(x):
+        return [(key, getattr(x, key.name)) for key in keys], aux(x)
+
+    def unflatten(aux, children):
+        x = object.__new__(cls)
+        for name, value in zip((*leaves, *choices), (*children, *aux[1:]), strict=True):
+            object.__setattr__(x, name, value)
+        return x
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls

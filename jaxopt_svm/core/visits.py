@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 from jax import Array
 
 from jaxopt_svm.core.blocks import At, Example, parallel_step, serial_step
@@ -36,6 +37,17 @@ class Visits:
     def block_size(self, problem) -> int:
         """Visits a step: longer blocks for sparse rows, where only the tables profit."""
         return self.block if problem.rows.spans or self.block == 1 else SPARSE * self.block
+
+    def set_size(self) -> int:
+        """m: how many examples a step of the algorithm looks at together."""
+        return 1 if self.sampling.serial else self.sampling.tau
+
+    def updates(self, problem) -> float:
+        """Steps of the algorithm a pass: visits, or sets."""
+        if self.sampling.serial:
+            return float(problem.n)
+        sets = jax.eval_shape(self.draw, problem, jax.random.key(0)).index
+        return float(sets.shape[0])
 
     def draw(self, problem, key: Array) -> Sample:
         return self.sampling.draw(problem, key, self.block_size(problem))

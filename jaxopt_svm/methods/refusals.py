@@ -1,8 +1,17 @@
 """What methods say, before anything compiles, when a problem is not theirs."""
 
+from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
 from jaxopt_svm.problems.erm import ERM
 
-__all__ = ["needs_erm", "needs_l2", "refuse_free_intercept"]
+__all__ = [
+    "needs_erm",
+    "needs_l2",
+    "needs_scalar",
+    "needs_smooth",
+    "needs_uniform_sets",
+    "needs_uniform_visits",
+    "refuse_free_intercept",
+]
 
 
 def _name(method) -> str:
@@ -20,6 +29,38 @@ def needs_l2(method, problem) -> None:
     if not problem.regularizer.linear:
         raise ValueError(
             f"{_name(method)} needs the l2 regulariser; for the elastic net use SDCA or FromOptax"
+        )
+
+
+def needs_scalar(method, problem) -> None:
+    if problem.loss.vector:
+        raise ValueError(
+            f"{_name(method)} is written for one output; for {type(problem.loss).__name__} use "
+            "SDCA, Quartz or SPDC"
+        )
+
+
+def needs_smooth(method, problem) -> None:
+    if not problem.loss.smooth:
+        raise ValueError(
+            f"{_name(method)} needs a smooth loss, and {type(problem.loss).__name__} is not; "
+            "use SmoothHinge(mu) in its place, or SDCA, which takes any loss"
+        )
+
+
+def needs_uniform_visits(method, sampling) -> None:
+    if not isinstance(sampling, Uniform | Shuffled):
+        raise ValueError(
+            f"{_name(method)} is analysed for uniform single examples; "
+            f"use Uniform() or Shuffled(), not {type(sampling).__name__}"
+        )
+
+
+def needs_uniform_sets(method, sampling) -> None:
+    if not isinstance(sampling, Uniform | Shuffled | Nice):
+        raise ValueError(
+            f"{_name(method)} is analysed for uniform examples and sets; use Uniform(), Shuffled() "
+            f"or Nice(m), not {type(sampling).__name__}. Quartz takes any sampling"
         )
 
 

@@ -10,6 +10,9 @@ terms that are all >= 0 (proofs_checks/split_identity.py):
     P - D = lam {g(w) + g*(abar) - <w, abar>}
             + sum_i c_i {phi_i(<x_i, w>) + phi_i*(-alpha_i) + alpha_i <x_i, w>}
 
+With m outputs an example, w is (d, m), alpha and y are (n, m), and <x_i, w> = x_i' w is (m,); every
+formula stands as it is, alpha_i <x_i, w> being a product of vectors.
+
 Lecture "Empirical Risk Minimization", primal and dual problems.
 """
 
@@ -30,13 +33,13 @@ class ERM:
     """Data, loss, regulariser and lam. Make one with ``make_erm``."""
 
     rows: Any
-    y: Array  # (n,) signs or targets
+    y: Array  # (n,) signs or targets, or (n, m): one-hot labels or targets of m outputs
     c: Array  # (n,) weights that sum to one
     lam: Array  # ()
     loss: Any
     regularizer: Any
-    labels: tuple | None = static(default=None)  # what -1 and +1 were called, or None
-    intercept: str = static(default="none")  # the last coordinate of w, unless "none"
+    labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
+    intercept: str = static(default="none")  # the last row of w, unless "none"
 
     @property
     def n(self) -> int:
@@ -46,16 +49,21 @@ class ERM:
     def d(self) -> int:
         return self.rows.shape[1]
 
+    def weighted(self, values):
+        """c_i values_i, whatever axes follow that of the examples."""
+        return self.c.reshape(-1, *(1,) * (values.ndim - 1)) * values
+
     def with_lam(self, lam) -> "ERM":
         return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
 
     def origin(self) -> Point:
         """w = 0 and alpha = 0: feasible for every loss and every lam."""
-        return Point(jnp.zeros(self.d, self.c.dtype), jnp.zeros(self.n, self.c.dtype))
+        w = jnp.zeros((self.d, *self.y.shape[1:]), self.c.dtype)
+        return Point(w, jnp.zeros(self.y.shape, self.c.dtype))
 
     def abar(self, alpha):
         """(1/lam) sum_i c_i alpha_i x_i."""
-        return self.rows.rmatvec(self.c * alpha) / self.lam
+        return self.rows.rmatvec(self.weighted(alpha)) / self.lam
 
     def w_of(self, alpha):
         """The primal point that a dual point stands for."""
@@ -73,21 +81,21 @@ class ERM:
     def grad(self, w):
         """A subgradient of P at w."""
         slope = self.loss.slope(self.rows.matvec(w), self.y)
-        return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.c * slope)
+        return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.weighted(slope))
 
     def complete(self, point: Point) -> Point:
         """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible.
 
         A free intercept asks for sum_i c_i alpha_i = 0. Every domain is star-shaped about 0, so
-        the heavier sign is scaled down until the two balance.
+        the heavier sign is scaled down until the two balance, in each output by itself.
         """
         alpha = point.dual
         if alpha is None:
             alpha = -self.loss.slope(self.rows.matvec(point.w), self.y)
         alpha = self.loss.clip(alpha, self.y)
         if self.regularizer.free:
-            up = jnp.sum(self.c * jnp.maximum(alpha, 0.0))
-            down = jnp.sum(self.c * jnp.maximum(-alpha, 0.0))
+            total = lambda part: jnp.sum(self.weighted(part), axis=0, keepdims=True)
+            up, down = total(jnp.maximum(alpha, 0.0)), total(jnp.maximum(-alpha, 0.0))
             level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
             share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
             alpha = alpha * (level / share)
@@ -100,15 +108,15 @@ class ERM:
         conjugates = self.c * self.loss.neg_conj(alpha, self.y)
         # rounding: the summed terms, a target that is large beside its residual, and the
         # products with rows, whose error is at most their length times that of the vector
-        terms = jnp.abs(losses) + jnp.abs(conjugates) + self.c * jnp.abs(alpha * self.y)
+        terms = jnp.abs(losses) + jnp.abs(conjugates) + self.c * _length(alpha * self.y)
         lengths = self.c * jnp.sqrt(self.rows.sqnorms)
         return Sums(
             losses=jnp.sum(losses),
             conjugates=jnp.sum(conjugates),
-            u=self.rows.rmatvec(self.c * alpha),
+            u=self.rows.rmatvec(self.weighted(alpha)),
             terms=jnp.sum(terms),
-            slope_lengths=jnp.sum(jnp.abs(self.loss.slope(z, self.y)) * lengths),
-            alpha_lengths=jnp.sum(jnp.abs(alpha) * lengths),
+            slope_lengths=jnp.sum(_length(self.loss.slope(z, self.y)) * lengths),
+            alpha_lengths=jnp.sum(_length(alpha) * lengths),
         )
 
     def certificate_of(self, w, sums: "Sums") -> Certificate:
@@ -131,12 +139,17 @@ class ERM:
         return self.certificate_of(w, self.sums(w, alpha))
 
 
+def _length(values):
+    """(n,) the size of each example's values: an absolute value, or a norm over outputs."""
+    return jnp.abs(values) if values.ndim == 1 else jnp.linalg.norm(values, axis=-1)
+
+
 class Sums(NamedTuple):
     """Sums over examples: they add up over any partition of the rows."""
 
     losses: Array
     conjugates: Array
-    u: Array  # (d,) sum_i c_i alpha_i x_i
+    u: Array  # (d,) or (d, m), sum_i c_i alpha_i x_i
     terms: Array
     slope_lengths: Array
     alpha_lengths: Array

@@ -11,6 +11,8 @@ For each loss, with b = y a for signs y in {-1, +1}:
     prox       argmin_x  t phi(x) + (x - z)^2 / 2
     gamma      phi is (1/gamma)-smooth (0: not smooth);  lipschitz: |phi'| <= 1
 
+Losses of several scores at once are in ``vector_losses``.
+
 All are plain jax functions, differentiable where phi is: ``loss.value`` trains a network as
 well as a linear model. Lecture "Empirical Risk Minimization", losses; every identity is
 checked in proofs_checks/ (conjugates, dual_steps, moreau, subgradients).
@@ -39,6 +41,7 @@ class Hinge:
     smooth = False
     lipschitz = True
     regression = False
+    vector = False
     gamma = 0.0
 
     def value(self, z, y):
@@ -73,6 +76,7 @@ class SmoothHinge:
     smooth = True
     lipschitz = True
     regression = False
+    vector = False
 
     @property
     def gamma(self):
@@ -114,6 +118,7 @@ class SquaredHinge:
     smooth = True
     lipschitz = False
     regression = False
+    vector = False
 
     @property
     def gamma(self):
@@ -170,6 +175,7 @@ class Logistic:
     smooth = True
     lipschitz = True
     regression = False
+    vector = False
     gamma = 4.0
 
     def value(self, z, y):
@@ -201,6 +207,7 @@ class Squared:
     smooth = True
     lipschitz = False
     regression = True
+    vector = False
 
     @property
     def gamma(self):
@@ -233,6 +240,7 @@ class Absolute:
     smooth = False
     lipschitz = True
     regression = True
+    vector = False
     gamma = 0.0
 
     def value(self, z, y):

@@ -93,29 +93,34 @@ def make_rows(X: Any, *, constant: bool = False, dtype=None) -> Dense | Padded:
 
 
 def _targets(y: Any, n: int, loss: Any, dtype) -> tuple[np.ndarray, tuple | None]:
-    """Real targets for a regression loss; for the others signs, and the names they had."""
-    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if y.shape != (n,):
+    """Real targets for a regression loss; for the others signs, or one-hot rows, and the names
+    they had."""
+    y, name = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y), type(loss).__name__
+    if loss.vector and loss.regression:
+        if y.ndim != 2 or y.shape[0] != n or y.shape[1] == 0:
+            raise ValueError(
+                f"y: {name} needs shape ({n}, m), m >= 1 targets a row of X; got {y.shape}"
+            )
+    elif y.shape != (n,):
         raise ValueError(f"y: expected shape ({n},), one value a row of X; got {y.shape}")
     if y.dtype.kind in "fiub":
         _refuse_non_finite("y", y)
     if loss.regression:
         if y.dtype.kind not in "fiub":
-            raise ValueError(
-                f"y: {type(loss).__name__} needs real targets; got values of dtype {y.dtype}"
-            )
+            raise ValueError(f"y: {name} needs real targets; got values of dtype {y.dtype}")
         return y.astype(dtype), None
+    wanted = "at least two" if loss.vector else "exactly two"
     try:
-        values = np.unique(y)
+        values, index = np.unique(y, return_inverse=True)
     except TypeError:
-        raise ValueError("y: expected two labels of one type; got a mixture of types") from None
-    if len(values) != 2:
-        shown = ", ".join(repr(v.item() if hasattr(v, "item") else v) for v in values[:5])
-        raise ValueError(
-            f"y: {type(loss).__name__} needs exactly two labels; found {len(values)}: {shown}"
-            + (", ..." if len(values) > 5 else "")
-        )
+        many = "" if loss.vector else "two "
+        raise ValueError(f"y: expected {many}labels of one type; got a mixture of types") from None
     labels = tuple(v.item() if hasattr(v, "item") else v for v in values)
+    if len(labels) < 2 or (len(labels) > 2 and not loss.vector):
+        shown = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
+        raise ValueError(f"y: {name} needs {wanted} labels; found {len(labels)}: {shown}")
+    if loss.vector:
+        return np.eye(len(labels), dtype=dtype)[index], labels
     return np.where(y == values[1], 1.0, -1.0).astype(dtype), labels
 
 
@@ -165,8 +170,9 @@ def make_erm(
 
     Args:
       X: (n, d) numpy, jax, pandas or scipy.sparse matrix.
-      y: (n,) two labels of any kind, or real targets for a regression loss.
-      loss: ``Hinge()`` unless given; see ``jaxopt_svm.problems.losses``.
+      y: (n,) two labels of any kind, or real targets for a regression loss. ``Softmax()`` takes
+        two labels or more, ``MultiSquared()`` an (n, m) matrix of targets; w is then (d, m).
+      loss: ``Hinge()`` unless given; see ``jaxopt_svm.problems.losses`` and ``vector_losses``.
       lam: strength of the regulariser (default 1e-3). On a grid it is replaced by each value.
       C: liblinear's constant instead of lam: lam = 1/(C sum(weights)).
       weights: (n,) importance of the examples, any scale; 0 deletes a row, 2 repeats it.
@@ -189,6 +195,11 @@ def make_erm(
             if hasattr(part, name):
                 check_lam(f"{type(part).__name__}.{name}", getattr(part, name))
     free = intercept == "free"
+    if free and loss.vector and not loss.regression:
+        raise ValueError(
+            f'intercept: {type(loss).__name__} cannot have a "free" one, whose dual couples all '
+            'outputs of all examples; use "penalised"'
+        )
     regularizer = (
         L2(free=free) if isinstance(regularizer, L2) else ElasticNet(regularizer.kappa, free=free)
     )

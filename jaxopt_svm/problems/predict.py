@@ -13,21 +13,24 @@ __all__ = ["decision", "predict"]
 
 
 def decision(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
-    """<x, w> with the intercept: (m,) for m rows, or (lanes, m) for a grid."""
+    """<x, w> with the intercept: (rows,), or (rows, m) for m outputs; a grid adds a first axis."""
     rows = make_rows(X, constant=problem.intercept != "none", dtype=problem.c.dtype)
     w = jnp.asarray(solution.w)
-    if rows.shape[1] != w.shape[-1]:
+    lanes = w.ndim - problem.y.ndim  # 1 for a grid, else 0
+    if rows.shape[1] != w.shape[lanes]:
         extra = problem.intercept != "none"
         raise ValueError(
-            f"X: expected {w.shape[-1] - extra} columns, as in the training data; "
+            f"X: expected {w.shape[lanes] - extra} columns, as in the training data; "
             f"got {rows.shape[1] - extra}"
         )
-    return np.asarray(rows.matvec(w.T).T)
+    return np.moveaxis(np.asarray(rows.matvec(jnp.moveaxis(w, lanes, 0))), 0, lanes)
 
 
 def predict(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
-    """The user's own labels (a score of 0 takes the second), or the score for regression."""
+    """The user's own labels (two: a score of 0 takes the second; more: the largest score), or
+    the scores for regression."""
     scores = decision(problem, solution, X)
     if problem.labels is None:
         return scores
-    return np.asarray(problem.labels)[(scores >= 0).astype(int)]
+    best = scores.argmax(-1) if problem.loss.vector else (scores >= 0).astype(int)
+    return np.asarray(problem.labels)[best]

@@ -74,16 +74,42 @@ class Dense:
     def column_counts(self):
         return jnp.sum(self.X != 0, axis=0)
 
+    def column_sums(self, values):
+        """(d,) sum of values_i over the rows i that have the feature."""
+        return values @ (self.X != 0).astype(values.dtype)
+
+    def norm_product(self):
+        """max_i sum_j |x_ij| times max_j sum_i |x_ij| >= lambda_max(X X')."""
+        size = jnp.abs(self.X)
+        return jnp.max(size.sum(1)) * jnp.max(size.sum(0))
+
     def weighted_sqnorms(self, weights):
         """(n,) sum_j weights_j x_ij^2."""
         return (self.X * self.X) @ weights
 
-    def unit_gram(self):
-        """The smaller of U U' and U'U, U = rows scaled to unit length (zero rows stay zero)."""
+    def entry_sqnorms(self, weights):
+        """(n,) sum_j weights_ij x_ij^2, weights one an entry, as ``group_counts`` returns them."""
+        return jnp.sum(self.X * self.X * weights, axis=1)
+
+    def group_counts(self, group, count: int):
+        """For each entry x_ij: how many rows of row i's group have feature j."""
+        has = (self.X != 0).astype(jnp.int32)
+        return jax.ops.segment_sum(has, group, count)[group]
+
+    def groups_touched(self, group, count: int):
+        """(d,) how many groups of rows have the feature."""
+        has = (self.X != 0).astype(jnp.int32)
+        return jnp.sum(jax.ops.segment_max(has, group, count) > 0, axis=0)
+
+    def smaller_gram(self, unit: bool = False):
+        """The smaller of X X' and X'X; ``unit``: of rows scaled to length one (0 stays 0)."""
         tiny = jnp.finfo(self.X.dtype).tiny
-        U = self.X / jnp.sqrt(jnp.maximum(self.sqnorms, tiny))[:, None]
+        U = self.X / jnp.sqrt(jnp.maximum(self.sqnorms, tiny))[:, None] if unit else self.X
         n, d = self.shape
         return U @ U.T if n <= d else U.T @ U
+
+    def toarray(self):
+        return self.X
 
 
 @pytree
@@ -156,9 +182,52 @@ class Padded:
         stored = (self.vals != 0).astype(jnp.int32)
         return jnp.zeros(self.d, jnp.int32).at[self.cols].add(stored)
 
+    def column_sums(self, values):
+        stored = jnp.where(self.vals != 0, values[self.owner][:, None], 0.0)
+        return jnp.zeros(self.d, values.dtype).at[self.cols].add(stored)
+
+    def norm_product(self):
+        size, n = jnp.abs(self.vals), self.shape[0]
+        rows = jax.ops.segment_sum(size.sum(1), self.owner, n, indices_are_sorted=True)
+        columns = jnp.zeros(self.d, size.dtype).at[self.cols].add(size)
+        return jnp.max(rows) * jnp.max(columns)
+
     def weighted_sqnorms(self, weights):
-        parts = jnp.sum(self.vals * self.vals * weights[self.cols], axis=1)
+        return self.entry_sqnorms(weights[self.cols])
+
+    def entry_sqnorms(self, weights):
+        parts = jnp.sum(self.vals * self.vals * weights, axis=1)
         return jax.ops.segment_sum(parts, self.owner, self.shape[0], indices_are_sorted=True)
+
+    def _pairs(self, group):
+        """Stored entries sorted by (group, feature): a number for each such pair, the place of
+        each entry in the store, and 1 for the entries that are not zero."""
+        size = self.cols.size
+        groups = jnp.broadcast_to(group[self.owner][:, None], self.cols.shape).reshape(size)
+        stored = (self.vals != 0).astype(jnp.int32).reshape(size)
+        place = jnp.arange(size, dtype=jnp.int32)
+        given = (groups, self.cols.reshape(size), place, stored)
+        groups, cols, place, stored = lax.sort(given, num_keys=2)
+        new = (groups[1:] != groups[:-1]) | (cols[1:] != cols[:-1])
+        pair = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(new.astype(jnp.int32))])
+        return pair.astype(jnp.int32), cols, place, stored
+
+    def group_counts(self, group, count: int):
+        del count  # a table of groups x features would be larger than the data
+        pair, _, place, stored = self._pairs(group)
+        counts = jax.ops.segment_sum(stored, pair, pair.size, indices_are_sorted=True)[pair]
+        return jnp.zeros(pair.size, jnp.int32).at[place].set(counts).reshape(self.cols.shape)
+
+    def groups_touched(self, group, count: int):
+        del count
+        pair, cols, _, stored = self._pairs(group)
+        has = jax.ops.segment_max(stored, pair, pair.size, indices_are_sorted=True) > 0
+        first = jnp.concatenate([jnp.ones(1, bool), pair[1:] != pair[:-1]])
+        touched = (first & has[pair]).astype(jnp.int32)
+        return jnp.zeros(self.d, jnp.int32).at[cols].add(touched)
+
+    def toarray(self):
+        return self.matvec(jnp.eye(self.d, dtype=self.vals.dtype))
 
 
 def make_dense(X: np.ndarray | Array) -> Dense:

@@ -72,10 +72,11 @@ class FromOptax:
             return problem.grad(w)
         index, mask = sample
         y, c = problem.y.at[index].get(mode="clip"), problem.c.at[index].get(mode="clip")
-        slope = c * problem.loss.slope(problem.rows.dot(index, w), y)
         count = jnp.asarray(index.shape[0], w.dtype)
         if mask is not None:
-            slope, count = jnp.where(mask, slope, 0.0), jnp.sum(mask).astype(w.dtype)
+            c, count = jnp.where(mask, c, 0.0), jnp.sum(mask).astype(w.dtype)
+        slope = problem.loss.slope(problem.rows.dot(index, w), y)
+        slope = c.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
         start = problem.lam * problem.regularizer.grad(w)
         return problem.rows.add(start, index, slope * (problem.n / count))
 

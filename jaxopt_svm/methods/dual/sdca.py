@@ -4,11 +4,17 @@ r"""SDCA: stochastic dual coordinate ascent, serial or with several coordinates 
     over alpha, with  abar = (1/lam) sum_i c_i alpha_i x_i
 
 A visit of example i takes the best step along coordinate i of the lower bound of D that the
-sampling's constant v_i provides. For serial samplings v_i = L_i = ||x_i||^2, the bound is
-tight for l2, and the step is exact coordinate ascent.
+sampling's constant v_i provides, at curvature q_i = c_i v_i / lam. For serial samplings v_i = L_i =
+||x_i||^2, the bound is tight for l2, and the step is exact coordinate ascent.
 
-Lecture "Empirical Risk Minimization" (Richtarik), SDCA.
+    sdca         any sampling; shuffled passes unless told otherwise
+    iprox_sdca   p_i proportional to 1 + c_i L_i/(lam gamma)
+    msdca        tau coordinates at once with one safe constant v_i = beta R^2
+
+Lecture "Empirical Risk Minimization" (Richtarik), SDCA, Iprox-SDCA, mSDCA.
 Shalev-Shwartz & Zhang, JMLR 14 (2013), arXiv:1209.1873       (serial)
+Zhao & Zhang, ICML 2015, arXiv:1401.2753                      (importance)
+Takac, Bijral, Richtarik & Srebro, ICML 2013, arXiv:1303.2314 (mini-batch)
 Qu, Richtarik & Zhang, NIPS 2015, arXiv:1411.5873             (any sampling)
 
 Rate, phi (1/gamma)-smooth, theta = min_i p_i lam gamma / (c_i v_i + lam gamma):
@@ -18,18 +24,21 @@ Rate, phi (1/gamma)-smooth, theta = min_i p_i lam gamma / (c_i v_i + lam gamma):
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from jaxopt_svm.core.blocks import At, Example
+from jaxopt_svm.core.eso import SpectralESO
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.core.sampling import Shuffled
-from jaxopt_svm.core.visits import BLOCK, Visits
+from jaxopt_svm.core.sampling import Nice, Optimal, Shuffled
+from jaxopt_svm.core.visits import BLOCK
+from jaxopt_svm.methods.dual.dual_visits import DualVisits
+from jaxopt_svm.methods.dual.rates import contraction, powers, start_gap
 from jaxopt_svm.methods.refusals import needs_erm, refuse_free_intercept
 from jaxopt_svm.problems.erm import ERM
 
-__all__ = ["SDCA"]
+__all__ = ["SDCA", "iprox_sdca", "msdca"]
+
+LECTURE = "Empirical Risk Minimization: {}"
 
 
 @register(
@@ -38,17 +47,17 @@ __all__ = ["SDCA"]
         family="dual",
         problems="ERM, any loss, l2 or elastic net",
         certificate="its own dual point",
-        lecture="Empirical Risk Minimization: SDCA",
+        lecture=LECTURE.format("SDCA"),
         reference="Shalev-Shwartz & Zhang 2013, arXiv:1209.1873",
     ),
     suits=lambda problem: isinstance(problem, ERM) and not problem.regularizer.free,
 )
 @pytree
-class SDCA(Visits):
+class SDCA(DualVisits):
     """The first choice for lam not too small. Cost of a visit: one row.
 
-    sampling: ``Shuffled()`` in practice, ``Uniform()`` or ``Optimal()`` for the theorems,
-      ``Nice(tau)`` for tau coordinates at once.
+    sampling: ``Shuffled()`` in practice, ``Uniform()`` or ``Optimal()`` for the theorems, any
+      sampling of sets for several coordinates at once.
     block: visits done together; the iterates do not depend on it, only the speed does.
     """
 
@@ -63,9 +72,6 @@ class SDCA(Visits):
         refuse_free_intercept(self, problem)
         self.sampling.check(problem)
 
-    def linear(self, problem) -> bool:
-        return problem.regularizer.linear
-
     def init(self, problem: ERM, start: Point | None = None) -> At:
         # The domain of alpha does not involve lam, so an alpha from another lam is a valid
         # warm start; its abar is not, and is rebuilt.
@@ -73,32 +79,53 @@ class SDCA(Visits):
         v = () if self.sampling.serial else self.sampling.constants(problem)[1]
         return At(vectors=(problem.abar(alpha),), tables=(alpha,), constants=v)
 
-    def visit(self, problem: ERM, example: Example, at: At) -> At:
-        (abar,), (alpha,), (row, y, c) = at.vectors, at.tables, example
-        v = row.sqnorm if self.sampling.serial else at.constants
-        # 1. the score of this example under w = grad g*(abar)
-        z = row.dot(abar, problem.regularizer.link)
-        # 2. the best step along coordinate i, curvature q_i = c_i v_i / lam
-        new = problem.loss.dual_step(z, alpha, y, c * v / problem.lam)
-        # 3. keep abar = (1/lam) sum_i c_i alpha_i x_i
-        abar = row.add(abar, c * (new - alpha) / problem.lam)
-        return At((abar,), (new,), at.scalars, at.constants)
+    def coordinate(self, problem: ERM, example: Example, z, alpha, at: At):
+        v = example.row.sqnorm if self.sampling.serial else at.constants
+        return problem.loss.dual_step(z, alpha, example.y, example.c * v / problem.lam)
 
     def point(self, problem: ERM, state: At) -> Point:
         return Point(problem.regularizer.link(state.vectors[0]), state.tables[0])
 
     def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=float(problem.n))
+        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def theta(self, problem: ERM):
         """min_i p_i lam gamma / (c_i v_i + lam gamma): the share of the gap one step closes."""
-        p, v = self.sampling.constants(problem)
-        x = problem.lam * problem.loss.gamma
-        return jnp.min(p * x / (problem.c * v + x))
+        return contraction(problem, *self.sampling.constants(problem))
 
     def bound(self, problem: ERM, t):
         """E[gap_t] <= (1 - theta)^t (P(0) - D(0)) / theta, from alpha = 0, smooth losses."""
         if not problem.loss.smooth:
             return None
-        theta, t = self.theta(problem), jnp.asarray(t, problem.lam.dtype)
-        return problem.certificate(problem.origin()).gap / theta * jnp.exp(t * jnp.log1p(-theta))
+        theta = self.theta(problem)
+        return start_gap(problem) / theta * powers(problem, theta, t)
+
+
+@register(
+    Info(
+        name="iprox_sdca",
+        family="dual",
+        problems="ERM, any loss, l2 or elastic net",
+        certificate="its own dual point",
+        lecture=LECTURE.format("Iprox-SDCA"),
+        reference="Zhao & Zhang 2015, arXiv:1401.2753",
+    )
+)
+def iprox_sdca(block: int = BLOCK) -> SDCA:
+    """SDCA with the optimal serial sampling: worth it when row lengths differ much."""
+    return SDCA(Optimal(), block=block)
+
+
+@register(
+    Info(
+        name="msdca",
+        family="dual",
+        problems="ERM, any loss, l2 or elastic net",
+        certificate="its own dual point",
+        lecture=LECTURE.format("mSDCA"),
+        reference="Takac et al. 2013, arXiv:1303.2314",
+    )
+)
+def msdca(tau: int = 8) -> SDCA:
+    """SDCA on tau coordinates at once with the safe constant of the largest eigenvalue."""
+    return SDCA(Nice(tau, SpectralESO()))

@@ -124,7 +124,8 @@ class SGD(Visits):
         w = row.add(shrink * w, move)
         scalars = (t + 1,)
         if self.project:
-            norm2 = shrink**2 * at.scalars[1] + 2 * shrink * move * z + move**2 * row.sqnorm
+            crossed, moved = jnp.sum(move * z), jnp.sum(move**2) * row.sqnorm
+            norm2 = shrink**2 * at.scalars[1] + 2 * shrink * crossed + moved
             scale = self._into_ball(problem, norm2)
             w, scalars = scale * w, (t + 1, scale**2 * norm2)
         tables = (at.tables[0] - slope,) if self.certified else ()

@@ -94,7 +94,9 @@ class Subgradient:
         del sample
         w, eta = state.w, self._rule(problem).size(problem, state.t)
         slope = problem.loss.slope(problem.rows.matvec(w), problem.y)
-        g = problem.lam * problem.regularizer.grad(w) + problem.rows.rmatvec(problem.c * slope)
+        g = problem.lam * problem.regularizer.grad(w) + problem.rows.rmatvec(
+            problem.weighted(slope)
+        )
         w = w - eta * g
         if self.radius is not None:
             w = optax.projections.projection_l2_ball(w, self.radius)

@@ -1,0 +1,93 @@
+r"""Claim. One step of Quartz contracts the gap, from ANY w and any feasible alpha:
+
+    E[P(w+) - D(alpha+)] <= (1 - theta) (P(w) - D(alpha)),
+    theta = min_i p_i lam gamma / (c_i v_i + lam gamma),
+
+for options I and II and every sampling with marginals p and ESO constants v.
+Lecture "Empirical Risk Minimization" (Richtarik), Quartz; Qu, Richtarik & Zhang, NIPS 2015,
+arXiv:1411.5873.
+
+Check. The package's own step on every sample there is: the expectation is exact. Random w and
+alpha, near and far from the optimum, smooth losses, l2 and elastic net, weighted examples, one and
+three outputs. False variant: the contraction with 2 theta.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxopt_svm import (
+    ElasticNet,
+    Importance,
+    Nice,
+    Optimal,
+    Point,
+    Quartz,
+    SmoothHinge,
+    Softmax,
+    Uniform,
+)
+from jaxopt_svm.core.protocols import Sample
+from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, toy
+from proofs_checks.sdca_one_step import outcomes
+
+COUNT = 150
+
+
+@jax.jit
+def slacks(problem, method, ws, alphas):
+    samples, probabilities = outcomes(method, problem)
+    theta = method.theta(problem)
+
+    def gap_of(w, alpha):
+        return problem.primal(w) - problem.dual(alpha)
+
+    def one(w, alpha):
+        state = method.init(problem, Point(w, alpha))
+
+        def after(index):
+            new = method.step(problem, state, Sample(index))
+            return gap_of(new.vectors[0], new.tables[0])
+
+        now, mean = gap_of(w, alpha), probabilities @ jax.vmap(after)(samples)
+        return (1 - theta) * now - mean, (1 - 2 * theta) * now - mean
+
+    return [jnp.min(s) for s in jax.vmap(one)(ws, alphas)]
+
+
+def points(problem, rng):
+    """Random pairs, and pairs about the optimum where the bound is tightest."""
+    best = optimum(problem)
+    shape = (COUNT, *best.w.shape)
+    far = jnp.asarray(2.0 * rng.normal(size=shape))
+    near = best.w[None] + jnp.asarray(0.1 * rng.normal(size=shape))
+    ws = jnp.concatenate([far, near, far])
+    alphas = [feasible(problem, rng, COUNT), feasible(problem, rng, COUNT, best.dual)]
+    return ws, jnp.concatenate([*alphas, jnp.broadcast_to(best.dual, alphas[0].shape)])
+
+
+def check() -> Result:
+    rng = np.random.default_rng(11)
+    p = jnp.asarray(rng.dirichlet(5 * np.ones(6)))
+    samplings = (Uniform(), Optimal(), Importance(p), Nice(2), Nice(3))
+    found = []
+    for loss, regularizer, some in (
+        (SmoothHinge(0.5), None, samplings),
+        (SMOOTH[2], ElasticNet(0.3), (Uniform(), Nice(2))),
+        (Softmax(), None, (Uniform(), Nice(2))),
+    ):
+        problem = toy(loss, regularizer)
+        ws, alphas = points(problem, rng)
+        for sampling in some:
+            for option in (1, 2):
+                method = Quartz(sampling, option=option, block=1)
+                found.append(slacks(problem, method, ws, alphas))
+    return Result(smallest(*(t for t, _ in found)), smallest(*(f for _, f in found)))
+
+
+claim = Claim(
+    name="quartz_one_step",
+    text="E[gap+] <= (1 - theta) gap from any state, both options",
+    lecture="Empirical Risk Minimization: Quartz",
+    check=check,
+)
