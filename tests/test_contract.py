@@ -37,6 +37,14 @@ class Evidence(NamedTuple):
     programs: int
 
 
+@pytest.fixture(autouse=True)
+def quick_compilation():
+    """Compilation is most of the time here; laws hold for the plain program as for the tuned one."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 def programs_compiled() -> int:
     return lanes._advance._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -152,7 +160,11 @@ def the_state_keeps_its_type(e: Evidence) -> None:
     assert set(floats) == {problem.c.dtype}, "a step must not leave the problem's precision"
 
 
-@pytest.mark.parametrize("name", [n for n, c in TABLE.items() if c.linear and not c.options])
+# msdca takes an exact eigenvalue for dense rows and a bound of it for sparse ones
+SAME_STEPS = [n for n, c in TABLE.items() if c.linear and not c.options and n != "msdca"]
+
+
+@pytest.mark.parametrize("name", SAME_STEPS)
 def test_sparse_equals_dense(name):
     """The same steps on the same numbers, stored in two ways."""
     case = TABLE[name]
