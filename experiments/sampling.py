@@ -22,9 +22,9 @@ import numpy as np
 
 import jaxopt_svm as js
 from experiments.common import Found, new_figure, set_up
-from jaxopt_svm.cli import aligned
 from jaxopt_svm.data import load
 from jaxopt_svm.data.extra import need
+from jaxopt_svm.report import aligned
 
 COLOURS = {"dense": "#cc79a7", "sparse": "#0072b2", "sparse, even": "#d55e00"}
 COLOURS |= {"newsgroups": "#009e73"}
