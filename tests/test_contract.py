@@ -39,7 +39,7 @@ class Evidence(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def quick_compilation():
-    """Compilation is most of the time here; laws hold for the plain program as for the tuned one."""
+    """Compilation is most of the time here; the laws hold for the plain program too."""
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)

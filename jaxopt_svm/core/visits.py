@@ -6,7 +6,7 @@ import jax
 from jax import Array
 
 from jaxopt_svm.core.blocks import At, Example, parallel_step, serial_step
-from jaxopt_svm.core.protocols import Sample
+from jaxopt_svm.core.protocols import Sample, Spent
 
 __all__ = ["BLOCK", "Visits"]
 
@@ -48,6 +48,10 @@ class Visits:
             return float(problem.n)
         sets = jax.eval_shape(self.draw, problem, jax.random.key(0)).index
         return float(sets.shape[0])
+
+    def spent(self, problem) -> Spent:
+        """A pass touches every row once."""
+        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def draw(self, problem, key: Array) -> Sample:
         return self.sampling.draw(problem, key, self.block_size(problem))

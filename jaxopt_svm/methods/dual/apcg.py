@@ -27,7 +27,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxopt_svm.core.blocks import At, Example
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Uniform
@@ -112,9 +112,6 @@ class APCG(Visits):
         rho = (1.0 - a) / (1.0 + a)
         r = r * rho ** (t - last).astype(rho.dtype)
         return Point(problem.regularizer.link((in_s + in_r) / 2), (s + r) / 2)
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def bound(self, problem: ERM, t):
         """(1 - a)^t 2 gap_0 on E[D* - D]: (mu L/2)||x*||^2 <= gap_0, since mu L = gamma / n."""

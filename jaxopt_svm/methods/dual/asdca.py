@@ -21,7 +21,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxopt_svm.core.blocks import At, Example
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Uniform
@@ -95,9 +95,6 @@ class ASDCA(DualVisits):
     def point(self, problem: ERM, state: At) -> Point:
         del problem
         return Point(state.vectors[0], state.tables[0])
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def bound(self, problem: ERM, t):
         """(1 - theta m/n)^t (P(0) - D(0)) on E[P(x_t)] - P*."""

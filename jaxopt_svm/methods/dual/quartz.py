@@ -20,7 +20,7 @@ Rate, phi (1/gamma)-smooth, theta = min_i p_i lam gamma / (c_i v_i + lam gamma):
 from typing import Any
 
 from jaxopt_svm.core.blocks import At, Example
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
@@ -93,9 +93,6 @@ class Quartz(DualVisits):
 
     def point(self, problem: ERM, state: At) -> Point:
         return Point(problem.regularizer.link(state.vectors[1]), state.tables[0])
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def bound(self, problem: ERM, t):
         """(1 - theta)^t (P(0) - D(0)) on E[P(w_t) - D(alpha_t)]."""

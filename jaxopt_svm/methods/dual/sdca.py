@@ -26,7 +26,7 @@ from typing import Any
 
 from jaxopt_svm.core.blocks import At, Example
 from jaxopt_svm.core.eso import SpectralESO
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Nice, Optimal, Shuffled
@@ -85,9 +85,6 @@ class SDCA(DualVisits):
 
     def point(self, problem: ERM, state: At) -> Point:
         return Point(problem.regularizer.link(state.vectors[0]), state.tables[0])
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def theta(self, problem: ERM):
         """min_i p_i lam gamma / (c_i v_i + lam gamma): the share of the gap one step closes."""

@@ -17,7 +17,7 @@ The expected gain is at least that of the separable step with tau-nice constants
 import jax.numpy as jnp
 
 from jaxopt_svm.core.blocks import At, Example, serial_step
-from jaxopt_svm.core.protocols import Point, Sample, Spent
+from jaxopt_svm.core.protocols import Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Nice
@@ -80,9 +80,6 @@ class SDNA(DualVisits):
 
     def point(self, problem: ERM, state: At) -> Point:
         return Point(problem.regularizer.link(state.vectors[0]), state.tables[0])
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def bound(self, problem: ERM, t):
         """The separable step's bound (1 - theta)^t (P(0) - D(0)) / theta: SDNA only betters it."""

@@ -23,7 +23,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxopt_svm.core.blocks import At, Example
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Norms, Uniform
@@ -122,9 +122,6 @@ class SPDC(DualVisits):
     def point(self, problem: ERM, state: At) -> Point:
         del problem
         return Point(state.vectors[0], state.tables[0])
-
-    def spent(self, problem: ERM) -> Spent:
-        return Spent(work=1.0, oracle_calls=0.0, updates=self.updates(problem))
 
     def bound(self, problem: ERM, t):
         """P(x_t) - P* from the potential: ||x*||^2 <= 2 gap/lam, mean alpha*^2 <= 2 gap/gamma."""
