@@ -1,11 +1,18 @@
 """Strict settings for every test: float64, no silent promotion, no silent broadcasting."""
 
+import pathlib
+
 import jax
 import pytest
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+# the command line keeps compiled programs on disk; in-process tests of it must not
+jax.config.update("jax_enable_compilation_cache", False)
+
+MAPS = pathlib.Path("/proc/self/maps")
+MOST_MAPS = 20_000
 
 
 def pytest_addoption(parser):
@@ -19,3 +26,11 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "full" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def few_programs_at_a_time():
+    """Every compiled program holds memory maps, and Linux grants a process 65,530 of them."""
+    yield
+    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
+        jax.clear_caches()
