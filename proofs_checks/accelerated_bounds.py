@@ -50,7 +50,7 @@ def check() -> Result:
     problem = toy(SmoothHinge(0.5), n=8, lam=0.05)
     even = toy(SmoothHinge(0.5), n=8, lam=0.05)
     even = type(even)(**{**vars(even), "c": jnp.full_like(even.c, 1.0 / even.n)})
-    t = jnp.arange(STEPS + 1) * 1.0
+    t = jnp.arange(STEPS + 1, dtype=float)
     true, false = [], []
     for p in (problem, even):
         best = optimum(p)
