@@ -3,24 +3,51 @@
 from jaxopt_svm.core.eso import EigenESO, SparseESO, SpectralESO, eso_constants, eso_ratio
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.registry import list_methods
-from jaxopt_svm.core.run import lam_grid, path, run, solve, sweep
-from jaxopt_svm.core.sampling import Importance, Nice, Norms, Optimal, Shuffled, Uniform
+from jaxopt_svm.core.run import lam_grid, path, prepare, run, solve, sweep
+from jaxopt_svm.core.sampling import Importance, Nice, Norms, Optimal, Powers, Shuffled, Uniform
 from jaxopt_svm.core.sets import Bucket, Distributed, Independent, Partition
 from jaxopt_svm.core.solution import Solution, Status, Trace, load, save
 from jaxopt_svm.methods import (
     APCG,
     ASDCA,
+    MS2GD,
+    S2CD,
+    SAG,
+    SAGA,
     SDCA,
     SDNA,
     SGD,
     SPDC,
+    SVRG,
     AccProxSDCA,
+    Alpha,
+    CoordinateDescent,
+    AnyAfter,
+    AnyBefore,
+    ConvexTheta,
+    Damping,
+    DfSDCA,
     DisDCA,
+    Finito,
+    Geometric,
+    Last,
+    NonConvexTheta,
+    HydraBeta,
     Quartz,
+    Smoothness,
+    StrongConvexity,
     Subgradient,
+    Undamped,
+    hydra,
     iprox_sdca,
+    miso,
+    miso1,
     msdca,
+    pcdm,
     pegasos,
+    rcdm,
+    shotgun,
+    s2gd,
 )
 from jaxopt_svm.methods.primal.step_rules import (
     Bottou,
@@ -38,6 +65,7 @@ from jaxopt_svm.problems.convert import (
     ridge_alpha_from_lam,
     sgd_alpha_from_lam,
 )
+from jaxopt_svm.problems.coordinates import Examples, Features, FeaturesOnNodes, with_columns
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import (
     Absolute,
@@ -55,10 +83,30 @@ from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
 from jaxopt_svm.wrappers.certified import Certified
 from jaxopt_svm.wrappers.from_optax import FromOptax
+from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConvexTheta",
+    "Damping",
+    "DfSDCA",
+    "NonConvexTheta",
+    "miso",
+    "Finito",
+    "Smoothness",
+    "StrongConvexity",
+    "miso1",
+    "AnyAfter",
+    "AnyBefore",
+    "Geometric",
+    "Last",
+    "MS2GD",
+    "S2CD",
+    "SAG",
+    "SAGA",
+    "SVRG",
+    "s2gd",
     "APCG",
     "ASDCA",
     "ERM",
@@ -69,6 +117,7 @@ __all__ = [
     "SPDC",
     "Absolute",
     "AccProxSDCA",
+    "Alpha",
     "Averaged",
     "Bottou",
     "Bucket",
@@ -76,12 +125,17 @@ __all__ = [
     "Certificate",
     "Certified",
     "Constant",
+    "CoordinateDescent",
     "DisDCA",
     "Distributed",
     "EigenESO",
     "ElasticNet",
+    "Examples",
+    "Features",
+    "FeaturesOnNodes",
     "FromOptax",
     "Hinge",
+    "HydraBeta",
     "Hyperbolic",
     "Importance",
     "Independent",
@@ -95,7 +149,9 @@ __all__ = [
     "Partition",
     "Point",
     "PolynomialMean",
+    "Powers",
     "Quartz",
+    "Restarted",
     "Schedule",
     "Shuffled",
     "SmoothHinge",
@@ -109,9 +165,14 @@ __all__ = [
     "Subgradient",
     "SuffixMean",
     "Trace",
+    "Undamped",
     "Uniform",
     "UniformMean",
+    "alpha",
+    "approx",
     "decision",
+    "hydra",
+    "hydra2",
     "iprox_sdca",
     "eso_constants",
     "eso_ratio",
@@ -124,13 +185,18 @@ __all__ = [
     "msdca",
     "list_methods",
     "path",
+    "pcdm",
     "pegasos",
     "predict",
+    "prepare",
+    "rcdm",
     "recertify",
     "ridge_alpha_from_lam",
     "run",
     "save",
     "sgd_alpha_from_lam",
+    "shotgun",
     "solve",
     "sweep",
+    "with_columns",
 ]

@@ -150,7 +150,7 @@ def the_same_key_gives_the_same_bits(e: Evidence) -> None:
 
 
 def the_state_keeps_its_type(e: Evidence) -> None:
-    method, problem = e.case.method, e.problem
+    method, problem = e.case.method, js.prepare(e.problem, e.case.method)
     before = jax.eval_shape(method.init, problem)
     samples = jax.eval_shape(method.draw, problem, jax.random.key(0))
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), samples)

@@ -27,7 +27,7 @@ from jaxopt_svm.core.lanes import Loop, certify, next_record, one_pass
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
-__all__ = ["lam_grid", "path", "run", "solve", "sweep"]
+__all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
 
 MAX_PASSES = 1000
 
@@ -176,6 +176,15 @@ def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> Any:
     return method
 
 
+def prepare(problem: Any, method: Any) -> Any:
+    """The problem with what ``method`` wants of it made on the host, such as its columns.
+
+    ``solve``, ``sweep`` and ``path`` do this by themselves; before ``run`` call it once.
+    """
+    own = getattr(method, "prepare", None)
+    return problem if own is None else own(problem)
+
+
 def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint) -> Solution:
     """The loop behind solve and sweep; problem.lam may have a leading axis."""
     key = _key(key)
@@ -224,6 +233,7 @@ def solve(
         bit for bit as if it had never stopped.
     """
     method = _check(problem, method, rtol, atol, max_passes, start)
+    problem = prepare(problem, method)
     return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
 
@@ -247,7 +257,7 @@ def sweep(
     """
     lams = _lams(lams)
     method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
-    grid = problem.with_lam(lams)
+    grid = prepare(problem, method).with_lam(lams)
     return _solve(grid, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
 
@@ -270,6 +280,7 @@ def path(
     """
     lams = _lams(lams)
     method = _check(problem, method, rtol, atol, max_passes, start)
+    problem = prepare(problem, method)
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):
         one = problem.with_lam(lams[i])

@@ -31,6 +31,7 @@ __all__ = [
     "Nice",
     "Norms",
     "Optimal",
+    "Powers",
     "Shuffled",
     "Uniform",
     "choose",
@@ -125,6 +126,15 @@ class Importance(Serial):
         return cut(choose(self.p, key, problem.n), size, problem.n)
 
 
+def _conditioning(problem) -> Array:
+    """1 + c_i L_i / (lam gamma), or what stands for it when the loss is not smooth."""
+    curvature = problem.c * problem.rows.sqnorms
+    if problem.loss.smooth:
+        return 1.0 + curvature / (problem.lam * problem.loss.gamma)
+    tiny = jnp.finfo(curvature.dtype).tiny
+    return 1.0 / problem.n + curvature / jnp.maximum(jnp.sum(curvature), tiny)
+
+
 @pytree
 class Optimal(Serial):
     """p_i proportional to 1 + c_i L_i / (lam gamma): the best serial sampling for a smooth loss.
@@ -135,18 +145,30 @@ class Optimal(Serial):
     """
 
     def constants(self, problem):
-        sqnorms = problem.rows.sqnorms
-        curvature = problem.c * sqnorms
-        if problem.loss.smooth:
-            score = 1.0 + curvature / (problem.lam * problem.loss.gamma)
-        else:
-            tiny = jnp.finfo(curvature.dtype).tiny
-            score = 1.0 / problem.n + curvature / jnp.maximum(jnp.sum(curvature), tiny)
-        return score / jnp.sum(score), sqnorms
+        score = _conditioning(problem)
+        return score / jnp.sum(score), problem.rows.sqnorms
 
     def draw(self, problem, key: Array, size: int) -> Sample:
         p, _ = self.constants(problem)
         return cut(choose(p, key, problem.n), size, problem.n)
+
+
+@pytree
+class Powers(Serial):
+    """p_i proportional to (1 + c_i L_i / (lam gamma))^a: RCDM's samplings.
+
+    For the coordinates of w the score is that of Lc_j = lam + L_j/gamma. a = 0 is uniform, a = 1
+    is ``Optimal``, a = 1/2 suits accelerated methods. Every lane draws its own examples.
+    """
+
+    a: float = 0.5
+
+    def constants(self, problem):
+        score = _conditioning(problem) ** self.a
+        return score / jnp.sum(score), problem.rows.sqnorms
+
+    def draw(self, problem, key: Array, size: int) -> Sample:
+        return cut(choose(self.constants(problem)[0], key, problem.n), size, problem.n)
 
 
 @pytree

@@ -1,5 +1,14 @@
 """Importing this package fills the registry."""
 
+from jaxopt_svm.methods.coordinate.alpha import Alpha
+from jaxopt_svm.methods.coordinate.coordinate_descent import (
+    CoordinateDescent,
+    Undamped,
+    pcdm,
+    rcdm,
+    shotgun,
+)
+from jaxopt_svm.methods.coordinate.hydra import HydraBeta, hydra
 from jaxopt_svm.methods.dual.accprox_sdca import AccProxSDCA
 from jaxopt_svm.methods.dual.apcg import APCG
 from jaxopt_svm.methods.dual.asdca import ASDCA
@@ -8,10 +17,37 @@ from jaxopt_svm.methods.dual.quartz import Quartz
 from jaxopt_svm.methods.dual.sdca import SDCA, iprox_sdca, msdca
 from jaxopt_svm.methods.dual.sdna import SDNA
 from jaxopt_svm.methods.dual.spdc import SPDC
+from jaxopt_svm.methods.finite_sum.dfsdca import ConvexTheta, Damping, DfSDCA, NonConvexTheta, miso
+from jaxopt_svm.methods.finite_sum.iterate_table import Finito, Smoothness, StrongConvexity, miso1
+from jaxopt_svm.methods.finite_sum.lengths import AnyAfter, AnyBefore, Geometric, Last
+from jaxopt_svm.methods.finite_sum.ms2gd import MS2GD
+from jaxopt_svm.methods.finite_sum.s2cd import S2CD
+from jaxopt_svm.methods.finite_sum.sag import SAG
+from jaxopt_svm.methods.finite_sum.saga import SAGA
+from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
 
 __all__ = [
+    "s2gd",
+    "SVRG",
+    "SAGA",
+    "SAG",
+    "S2CD",
+    "MS2GD",
+    "Last",
+    "Geometric",
+    "AnyBefore",
+    "AnyAfter",
+    "miso1",
+    "StrongConvexity",
+    "Smoothness",
+    "Finito",
+    "miso",
+    "NonConvexTheta",
+    "DfSDCA",
+    "Damping",
+    "ConvexTheta",
     "APCG",
     "ASDCA",
     "SDCA",
@@ -19,10 +55,18 @@ __all__ = [
     "SGD",
     "SPDC",
     "AccProxSDCA",
+    "Alpha",
+    "CoordinateDescent",
     "DisDCA",
+    "HydraBeta",
     "Quartz",
     "Subgradient",
+    "Undamped",
+    "hydra",
     "iprox_sdca",
     "msdca",
+    "pcdm",
     "pegasos",
+    "rcdm",
+    "shotgun",
 ]

@@ -38,6 +38,7 @@ class ERM:
     lam: Array  # ()
     loss: Any
     regularizer: Any
+    columns: Any = None  # X by features, for methods that visit them (problems/coordinates.py)
     labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
     intercept: str = static(default="none")  # the last row of w, unless "none"
 

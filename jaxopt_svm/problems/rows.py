@@ -16,24 +16,41 @@ from jax import Array, lax
 from jaxopt_svm.core.blocks import outer
 from jaxopt_svm.core.pytree import pytree, static
 
-__all__ = ["Dense", "Padded", "make_dense", "make_padded"]
+__all__ = ["Dense", "Padded", "make_dense", "make_padded", "transposed"]
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
 CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
 
 
+def _seen(w, through):
+    """What a product sees: w itself, or an elementwise map of one array or of several."""
+    if through is None:
+        return w
+    return through(*w) if isinstance(w, tuple) else through(w)
+
+
 @pytree
 class DenseRow:
-    """One true row. ``through`` is an elementwise map applied to w before the product."""
+    """One true row. ``through`` is an elementwise map applied to w before the product.
+
+    With a ``through`` of several arguments w is a tuple of as many arrays.
+    """
 
     x: Array  # (d,)
     sqnorm: Array
 
     def dot(self, w, through=None):
-        return jnp.tensordot(self.x, w if through is None else through(w), 1)
+        return jnp.tensordot(self.x, _seen(w, through), 1)
 
     def add(self, w, c):
         return w + outer(c, self.x)
+
+    def pick(self, u):
+        """(j, x_j), feature j with probability x_j^2 / sqnorm, for u uniform on [0, 1)."""
+        mass = jnp.cumsum(self.x * self.x)
+        j = jnp.searchsorted(mass, u * mass[-1], side="right").astype(jnp.int32)
+        j = jnp.minimum(j, self.x.shape[0] - 1)
+        return j, self.x[j]
 
 
 @pytree
@@ -59,8 +76,8 @@ class Dense:
         """The rows of a block; an index beyond n repeats the last row (callers mask it)."""
         return Dense(self.X.at[index].get(mode="clip"), self.sqnorms.at[index].get(mode="clip"))
 
-    def dot(self, index, w):
-        return self.take(index).matvec(w)
+    def dot(self, index, w, through=None):
+        return self.take(index).matvec(_seen(w, through))
 
     def add(self, w, index, coefficients):
         return w + self.take(index).rmatvec(coefficients)
@@ -73,6 +90,14 @@ class Dense:
 
     def column_counts(self):
         return jnp.sum(self.X != 0, axis=0)
+
+    def row_counts(self):
+        """(n,) how many features each row has."""
+        return jnp.sum(self.X != 0, axis=1)
+
+    def column_squares(self, weights):
+        """(d,) sum_i weights_i x_ij^2."""
+        return weights @ (self.X * self.X)
 
     def column_sums(self, values):
         """(d,) sum of values_i over the rows i that have the feature."""
@@ -123,18 +148,39 @@ class PaddedRow:
     sqnorm: Array
 
     def dot(self, w, through=None):
+        first = w[0] if isinstance(w, tuple) else w
+
         def chunk(k, total):
-            seen = w.at[self.cols[k]].get(mode="promise_in_bounds")  # (width, ...)
-            seen = seen if through is None else through(seen)
+            take = lambda v: v.at[self.cols[k]].get(mode="promise_in_bounds")  # (width, ...)
+            seen = _seen(jax.tree.map(take, w), through)
             return total + jnp.tensordot(self.vals[k], seen, 1)
 
-        return lax.fori_loop(self.first, self.last, chunk, jnp.zeros(w.shape[1:], w.dtype))
+        zero = jnp.zeros(first.shape[1:], first.dtype)
+        return lax.fori_loop(self.first, self.last, chunk, zero)
 
     def add(self, w, c):
         def chunk(k, w):
             return w.at[self.cols[k]].add(outer(c, self.vals[k]), mode="promise_in_bounds")
 
         return lax.fori_loop(self.first, self.last, chunk, w)
+
+    def pick(self, u):
+        """(j, x_j), feature j with probability x_j^2 / sqnorm, for u uniform on [0, 1)."""
+        wanted = u * self.sqnorm
+
+        def chunk(k, found):
+            j, x, before = found
+            mass = before + jnp.cumsum(self.vals[k] * self.vals[k])
+            place = jnp.searchsorted(mass, wanted, side="right")
+            place = jnp.minimum(place, self.vals.shape[1] - 1)
+            # the chunk where the mass passes what is wanted; rounding may leave it to the last
+            here = (before <= wanted) & (self.vals[k, place] != 0)
+            j, x = jnp.where(here, self.cols[k, place], j), jnp.where(here, self.vals[k, place], x)
+            return j, x, mass[-1]
+
+        zero = jnp.zeros((), self.vals.dtype)
+        j, x, _ = lax.fori_loop(self.first, self.last, chunk, (jnp.int32(0), zero, zero))
+        return j, x
 
 
 @pytree
@@ -165,8 +211,8 @@ class Padded:
         values = self.vals.reshape(self.vals.shape + (1,) * (a.ndim - 1)) * spread
         return jnp.zeros((self.d, *a.shape[1:]), a.dtype).at[self.cols].add(values)
 
-    def dot(self, index, w):
-        return jax.vmap(lambda i: self.row(i).dot(w))(index)
+    def dot(self, index, w, through=None):
+        return jax.vmap(lambda i: self.row(i).dot(w, through))(index)
 
     def add(self, w, index, coefficients):
         def one(w, pair):
@@ -181,6 +227,14 @@ class Padded:
     def column_counts(self):
         stored = (self.vals != 0).astype(jnp.int32)
         return jnp.zeros(self.d, jnp.int32).at[self.cols].add(stored)
+
+    def row_counts(self):
+        stored = jnp.sum(self.vals != 0, axis=1)
+        return jax.ops.segment_sum(stored, self.owner, self.shape[0], indices_are_sorted=True)
+
+    def column_squares(self, weights):
+        squares = weights[self.owner][:, None] * self.vals * self.vals
+        return jnp.zeros(self.d, weights.dtype).at[self.cols].add(squares)
 
     def column_sums(self, values):
         stored = jnp.where(self.vals != 0, values[self.owner][:, None], 0.0)
@@ -246,18 +300,22 @@ def make_padded(X: Any, dtype) -> Padded:
     """Chunked rows from any scipy.sparse matrix; every stored value is kept."""
     X = X.tocsr()
     X.sum_duplicates()
-    n, d = X.shape
-    lengths = np.diff(X.indptr)
+    return _chunked(X.indptr, X.indices, X.data, X.shape[1], dtype)
+
+
+def _chunked(indptr, indices, data, d: int, dtype) -> Padded:
+    """Chunked rows from the three arrays of the CSR format, on the host."""
+    n, lengths = len(indptr) - 1, np.diff(indptr)
     width = best_width(lengths)
     chunks = -(-lengths // width)
     start = np.concatenate([[0], np.cumsum(chunks)])
     total = max(1, int(start[-1]))  # one chunk of zeros when nothing is stored at all
     # value k of row i goes to slot k of the row's own stretch of chunks
-    slot = np.arange(X.nnz) - np.repeat(X.indptr[:-1], lengths)
+    slot = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)
     slot = slot + np.repeat(start[:-1] * width, lengths)
     cols = np.zeros(total * width, np.int32)
     vals = np.zeros(total * width, dtype)
-    cols[slot], vals[slot] = X.indices, X.data
+    cols[slot], vals[slot] = indices, data
     owner = np.repeat(np.arange(n), chunks)
     owner = owner if owner.size else np.zeros(1, np.int64)
     vals = vals.reshape(total, width)
@@ -270,3 +328,17 @@ def make_padded(X: Any, dtype) -> Padded:
         sqnorms=jnp.asarray(sqnorms.astype(dtype)),
         d=d,
     )
+
+
+def transposed(rows: Dense | Padded, weights: np.ndarray) -> Dense | Padded:
+    """The columns of Diag(weights) X as rows: row j is column j. Host side, never densified."""
+    if isinstance(rows, Dense):
+        return make_dense((rows.X * jnp.asarray(weights, rows.X.dtype)[:, None]).T)
+    n, d = rows.shape
+    vals = np.asarray(rows.vals) * weights[np.asarray(rows.owner)][:, None]
+    held = vals != 0  # padding, stored zeros and examples that do not count drop out
+    owner = np.broadcast_to(np.asarray(rows.owner)[:, None], held.shape)[held]
+    cols = np.asarray(rows.cols)[held]
+    order = np.argsort(cols, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(cols, minlength=d))])
+    return _chunked(indptr, owner[order], vals[held][order], n, vals.dtype)

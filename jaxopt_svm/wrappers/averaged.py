@@ -26,6 +26,7 @@ from jaxopt_svm.core.blocks import At
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import name_of
+from jaxopt_svm.core.run import prepare
 from jaxopt_svm.core.visits import Visits
 
 __all__ = ["Averaged", "PolynomialMean", "SuffixMean", "UniformMean"]
@@ -137,6 +138,9 @@ class Averaged:
         self.method.check(problem)
         if self._by_visit() and not self.method.linear(problem):
             raise ValueError("Averaged: inside blocks only l2 problems can be averaged")
+
+    def prepare(self, problem):
+        return prepare(problem, self.method)
 
     def init(self, problem, start: Point | None = None) -> AveragedState:
         inner = self.method.init(problem, start)

@@ -14,6 +14,7 @@ from jax import lax
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import name_of
+from jaxopt_svm.core.run import prepare
 from jaxopt_svm.methods.dual.sdca import SDCA
 
 __all__ = ["Certified", "CertifiedState"]
@@ -42,6 +43,9 @@ class Certified:
     def check(self, problem) -> None:
         self.method.check(problem)
         self.companion.check(problem)
+
+    def prepare(self, problem):
+        return prepare(prepare(problem, self.method), self.companion)
 
     def init(self, problem, start: Point | None = None) -> CertifiedState:
         primal = self.method.init(problem, start)
