@@ -11,7 +11,8 @@ arXiv:1312.5799; Qu & Richtarik, arXiv:1412.8060.
 
 Check. The mean over many runs of the package's method, correlated features, l2 and elastic net,
 sets and single coordinates of uneven probability, every k; the three identities along a run.
-False variant: C without its first term, (F(x_0) - F*) being at most ||x_0 - x*||_v^2/2 "by smoothness".
+False variant: C without its first term, as if F(x_0) - F* were at most ||x_0 - x*||_v^2/2; one
+coordinate at a time, whose v promise nothing about moving all, refutes it.
 """
 
 import jax
@@ -93,7 +94,8 @@ def check() -> Result:
         true, false = slacks(p, method, samples, optimum(p).w)
         mine = jax.jit(trajectory)(p, method, samples[0])
         right += [true, equal(mine, plain(p, method, samples[0]))]
-        wrong.append(float(jnp.min(false)))
+        if sampling.serial:  # where v = L, which correlated features exceed most
+            wrong.append(float(jnp.min(false)))
     # p = 1: the first step is a proximal gradient step
     p, everything = problem(Logistic(), ElasticNet(0.3)), Alpha(Nice(D))
     step = trajectory(p, everything, jnp.arange(D, dtype=jnp.int32)[None])[0]

@@ -15,8 +15,6 @@ mean; distributed sets without what happens across nodes; blocks of a partition 
 (size - 1) for size.
 """
 
-from itertools import chain, combinations, product
-
 import jax.numpy as jnp
 import numpy as np
 
@@ -37,6 +35,7 @@ from jaxopt_svm import (
     make_erm,
 )
 from proofs_checks.claims import Claim, Result, equal, smallest, toy
+from proofs_checks.outcomes import subsets
 
 N = 8
 GROUPS = ([5, 0, 3], [1], [7, 2, 6, 4])
@@ -62,35 +61,11 @@ def sets() -> list:
     ]
 
 
-def outcomes(sampling) -> list[tuple[tuple, float]]:
-    """Every set there is and its probability, from the definition of the sampling."""
-    if isinstance(sampling, Nice):
-        subsets = list(combinations(range(N), sampling.tau))
-        return [(s, 1 / len(subsets)) for s in subsets]
-    if isinstance(sampling, Independent):
-        p = np.broadcast_to(np.asarray(sampling.p), N)
-        subsets = chain.from_iterable(combinations(range(N), k) for k in range(N + 1))
-        inside = lambda s: np.isin(np.arange(N), s)
-        return [(s, float(np.prod(np.where(inside(s), p, 1 - p)))) for s in subsets]
-    if isinstance(sampling, Distributed):
-        size = N // sampling.nodes
-        nodes = [range(k * size, (k + 1) * size) for k in range(sampling.nodes)]
-        each = [list(combinations(node, sampling.tau)) for node in nodes]
-        joined = [tuple(chain(*parts)) for parts in product(*each)]
-        return [(s, 1 / len(joined)) for s in joined]
-    groups = [[int(i) for i in line if i >= 0] for line in np.asarray(sampling.groups)]
-    if isinstance(sampling, Bucket):
-        picks = list(product(*groups))
-        return [(s, 1 / len(picks)) for s in picks]
-    q = np.full(len(groups), 1 / len(groups)) if sampling.q is None else np.asarray(sampling.q)
-    return [(tuple(group), float(chance)) for group, chance in zip(groups, q)]
-
-
 def pairs(sampling, problem):
     """P, from the definition."""
     if sampling.serial:
         return jnp.diag(sampling.constants(problem)[0])
-    members, chances = zip(*outcomes(sampling))
+    members, chances = zip(*subsets(sampling, N))
     member = np.array([np.isin(np.arange(N), s) for s in members], float)
     return jnp.asarray(member.T @ (np.array(chances)[:, None] * member))
 

@@ -31,33 +31,22 @@ from jaxopt_svm import (
     Softmax,
     Uniform,
 )
-from jaxopt_svm.core.protocols import Sample
 from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, toy
-from proofs_checks.eso import GROUPS, N, outcomes
+from proofs_checks.eso import GROUPS, N
+from proofs_checks.outcomes import every_sample, one_program
 
 COUNT = 100
 
 
-def every_sample(sampling, problem):
-    """All samples of one step, padded to one size, and the probability of each."""
-    if sampling.serial:
-        index = np.arange(problem.n, dtype=np.int32)[:, None]
-        return Sample(jnp.asarray(index)), sampling.constants(problem)[0]
-    members, chances = zip(*outcomes(sampling))
-    size = max(map(len, members))
-    index = np.array([[*s, *[problem.n] * (size - len(s))] for s in members], np.int32)
-    return Sample(jnp.asarray(index), jnp.asarray(index < problem.n)), jnp.asarray(chances)
-
-
 @jax.jit
-def slacks(problem, method, samples, probabilities, ws, alphas):
-    theta = method.theta(problem)
+def slacks(problem, method, theta, constants, samples, probabilities, ws, alphas):
+    own = {"scalars": (theta,), "constants": constants}  # what the sampling makes of the state
 
     def gap_of(w, alpha):
         return problem.primal(w) - problem.dual(alpha)
 
     def one(w, alpha):
-        state = method.init(problem, Point(w, alpha))
+        state = method.init(problem, Point(w, alpha))._replace(**own)
 
         def after(sample):
             new = method.step(problem, state, sample)
@@ -96,8 +85,9 @@ def check() -> Result:
         for sampling in some:
             for option in (1, 2):
                 method = Quartz(sampling, option=option, block=1)
-                samples = every_sample(sampling, problem)
-                found.append(slacks(problem, method, *samples, ws, alphas))
+                own = (method.theta(problem), sampling.constants(problem))
+                given = (*own, *every_sample(sampling, problem), ws, alphas)
+                found.append(slacks(problem, one_program(method), *given))
     return Result(smallest(*(t for t, _ in found)), smallest(*(f for _, f in found)))
 
 

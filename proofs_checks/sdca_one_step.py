@@ -16,42 +16,41 @@ each of five samplings.
 """
 
 import dataclasses
-from itertools import combinations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm import SDCA, EigenESO, ElasticNet, Importance, Nice, Optimal, Point, Uniform
-from jaxopt_svm.core.protocols import Sample
 from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, spread, toy
+from proofs_checks.outcomes import every_sample, one_program
 
 COUNT = 150
 
 
-def outcomes(method, problem):
-    """Every sample of one step, (outcomes, size), and the probability of each."""
-    p, n = method.sampling.constants(problem)[0], problem.n
-    if method.sampling.serial:
-        return jnp.arange(n, dtype=jnp.int32)[:, None], p
-    subsets = np.array(list(combinations(range(n), method.sampling.tau)), np.int32)
-    return jnp.asarray(subsets), jnp.full(len(subsets), 1.0 / len(subsets))
-
-
 @jax.jit
-def slacks(problem, method, alphas):
-    samples, probabilities = outcomes(method, problem)
-    even = dataclasses.replace(problem, c=jnp.full_like(problem.c, 1.0 / problem.n))
+def slacks(problem, method, v, thetas, samples, probabilities, alphas):
+    right, wrong = thetas
 
     def one(alpha):
-        state = method.init(problem, Point(problem.w_of(alpha), alpha))
-        after = lambda index: method.point(problem, method.step(problem, state, Sample(index))).dual
-        gain = probabilities @ jax.vmap(lambda i: problem.dual(after(i)))(samples)
+        state = method.init(problem, Point(problem.w_of(alpha), alpha))._replace(constants=v)
+        after = lambda sample: method.step(problem, state, sample).tables[0]
+        gain = probabilities @ jax.vmap(lambda s: problem.dual(after(s)))(samples)
         gain = gain - problem.dual(alpha)
         gap = problem.primal(problem.w_of(alpha)) - problem.dual(alpha)
-        return gain - method.theta(problem) * gap, gain - method.theta(even) * gap
+        return gain - right * gap, gain - wrong * gap
 
     return [jnp.min(s) for s in jax.vmap(one)(alphas)]
+
+
+def both(problem, sampling, alphas):
+    """The slacks of the claim and of its false variant, for one sampling."""
+    method = SDCA(sampling, block=1)
+    even = dataclasses.replace(problem, c=jnp.full_like(problem.c, 1.0 / problem.n))
+    v = () if sampling.serial else sampling.constants(problem)[1]
+    thetas = (method.theta(problem), method.theta(even))
+    samples = every_sample(sampling, problem)
+    return slacks(problem, one_program(method), v, thetas, *samples, alphas)
 
 
 def points(problem, rng):
@@ -72,9 +71,9 @@ def check() -> Result:
         problem = toy(loss)
         alphas = points(problem, rng)
         for sampling in samplings if loss is SMOOTH[0] else (Uniform(),):
-            found.append(slacks(problem, SDCA(sampling, block=1), alphas))
+            found.append(both(problem, sampling, alphas))
     problem = toy(SMOOTH[0], ElasticNet(0.3))
-    elastic = slacks(problem, SDCA(Nice(2), block=1), feasible(problem, rng, 3 * COUNT))
+    elastic = both(problem, Nice(2), feasible(problem, rng, 3 * COUNT))
     wrong = max(float(f) for _, f in found[: len(samplings)])
     return Result(smallest(elastic[0], *(t for t, _ in found)), wrong)
 

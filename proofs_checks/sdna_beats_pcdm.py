@@ -16,14 +16,15 @@ import numpy as np
 from jaxopt_svm import SDCA, SDNA, Nice, Point
 from jaxopt_svm.core.protocols import Sample
 from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, toy
-from proofs_checks.sdca_one_step import outcomes
+from proofs_checks.outcomes import subsets
 
 COUNT = 100
 
 
 @jax.jit
 def slacks(problem, newton, separable, alphas):
-    samples, probabilities = outcomes(separable, problem)
+    members, chances = zip(*subsets(separable.sampling, problem.n))
+    samples, probabilities = jnp.asarray(members, jnp.int32), jnp.asarray(chances)
 
     def gain(method, alpha):
         state = method.init(problem, Point(problem.w_of(alpha), alpha))

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm import ElasticNet, L2, SDCA, Squared, make_erm, pcdm, prepare, run, shotgun
+from jaxopt_svm import L2, SDCA, ElasticNet, Squared, make_erm, pcdm, prepare, run, shotgun
 from proofs_checks.claims import Claim, Result, smallest
 
 D, N, LAM = 8, 30, 0.1
