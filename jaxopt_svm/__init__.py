@@ -21,18 +21,18 @@ from jaxopt_svm.methods import (
     SVRG,
     AccProxSDCA,
     Alpha,
-    CoordinateDescent,
     AnyAfter,
     AnyBefore,
     ConvexTheta,
+    CoordinateDescent,
     Damping,
     DfSDCA,
     DisDCA,
     Finito,
     Geometric,
+    HydraBeta,
     Last,
     NonConvexTheta,
-    HydraBeta,
     Quartz,
     Smoothness,
     StrongConvexity,
@@ -46,8 +46,8 @@ from jaxopt_svm.methods import (
     pcdm,
     pegasos,
     rcdm,
-    shotgun,
     s2gd,
+    shotgun,
 )
 from jaxopt_svm.methods.primal.step_rules import (
     Bottou,
@@ -80,6 +80,7 @@ from jaxopt_svm.problems.predict import decision, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
+from jaxopt_svm.wrappers import estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
 from jaxopt_svm.wrappers.certified import Certified
 from jaxopt_svm.wrappers.from_optax import FromOptax
@@ -88,6 +89,7 @@ from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
 __version__ = "0.1.0"
 
 __all__ = [
+    "estimators",
     "ConvexTheta",
     "Damping",
     "DfSDCA",

@@ -1,10 +1,11 @@
 r"""Claim. An epoch multiplies E[P - P*] by at most
 
     SVRG II   1/(mu h (1 - 2Lh) m) + 2Lh/(1 - 2Lh)
-    S2GD      (1 - nu h)^m/(beta mu h (1 - 2Lh)) + 2(L - mu)h/(1 - 2Lh),  beta = sum_t (1-nu h)^(m-t)
+    S2GD      (1 - nu h)^m/(beta mu h (1 - 2Lh)) + 2(L - mu)h/(1 - 2Lh)
     mS2GD     1/(m h mu (1 - 4hLa)) + 4hLa (m + 1)/(m (1 - 4hLa)),        a = (n - b)/(b (n - 1))
     S2CD      r/((1 - r)(1 - 2 Lhat h)) + 2 Lhat h/(1 - 2 Lhat h),        r = (1 - mu h)^m
 
+beta = sum_t (1 - nu h)^(m - t).
 Lecture "Empirical Risk Minimization" (Richtarik); Johnson & Zhang, NIPS 2013; arXiv:1312.1666,
 1504.04407, 1412.6293. S2CD with the penalty as a term of its own.
 

@@ -2,8 +2,9 @@ r"""Restarts: Restarted(method) forgets the method's momentum every few passes.
 
 An accelerated method with E[F(x_K) - F*] <= C ||x_0 - x*||^2/K^2 has no linear rate of its own, but
 F - F* >= (sigma/2)||x - x*||^2, so K ~ sqrt(C/sigma) steps divide F - F* by a constant: started
-anew from where they led, they do so again, and the rate is linear. ``every`` is that number in passes;
-the methods below know it from the same theorem, for each lam its own.
+anew from where they led, they do so again, and the rate is linear. ``every`` is that number in
+passes; the methods below know it from the same theorem, for each lam its own. It is the safe
+choice: where the data are kinder than lam alone, a smaller ``every`` is faster.
 
     alpha     ALPHA, one coordinate at a time, p_j proportional to Lc_j^(1/2), its best choice
     approx    APPROX, tau-nice sets
