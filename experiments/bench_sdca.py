@@ -8,10 +8,8 @@ two fits with different numbers of iterations. Its shrinking, left on, makes lat
 fewer rows: epochs 1 to 4 are nearly full ones, epochs 10 to 40 are what a hard lambda sees.
 """
 
-import functools
 import os
 import statistics
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,12 +17,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 import jaxopt_svm as js
-from experiments.common import Found, median_ratio, new_figure, rounds, set_up
+from experiments.common import Found, compiled_passes, median_ratio, new_figure, rounds, set_up
 from jaxopt_svm.cli import aligned
-from jaxopt_svm.core.lanes import _over_lanes, one_pass
 from jaxopt_svm.data import Dataset, load
 from jaxopt_svm.data.extra import need
 
@@ -61,12 +57,6 @@ QUICK = Size(
 )
 
 
-@functools.partial(jax.jit, static_argnames="count")
-def several_passes(problem, method, state, key, count: int):
-    step = _over_lanes(one_pass, problem, None, 0, None, None)
-    return lax.fori_loop(0, count, lambda r, s: step(problem, method, s, key, r), state)
-
-
 class Timed(NamedTuple):
     """Functions to time, and what makes a row of their times (lists of seconds, one a round)."""
 
@@ -86,11 +76,7 @@ def sdca(data: Dataset, lanes: int, size: Size) -> Timed:
     (n, d), block = data.X.shape, method.block_size(problem)
     lams = js.lam_grid(*RANGE, lanes)
     problem = problem.with_lam(lams[0] if lanes == 1 else lams)
-    state = _over_lanes(method.init, problem)(problem)
-    arguments = (problem, method, state, jax.random.key(0))
-    started = time.perf_counter()
-    compiled = several_passes.lower(*arguments, size.passes).compile()
-    compile_seconds = time.perf_counter() - started
+    call, compile_seconds = compiled_passes(problem, method, size.passes)
 
     def row(times: list[float]) -> dict[str, Any]:
         seconds = statistics.median(times) / size.passes
@@ -107,7 +93,7 @@ def sdca(data: Dataset, lanes: int, size: Size) -> Timed:
             "compile_seconds": compile_seconds,
         }
 
-    return Timed([lambda: compiled(*arguments)], row)
+    return Timed([call], row)
 
 
 def linear_svc(data: Dataset, lam: float, first: int, last: int) -> Timed:

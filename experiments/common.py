@@ -1,6 +1,7 @@
 """What the experiments share: set-up, timing, and where results go."""
 
 import csv
+import functools
 import pathlib
 import statistics
 import time
@@ -8,11 +9,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+from jax import lax
 
 from jaxopt_svm.cli import set_up_jax
+from jaxopt_svm.core.lanes import _over_lanes, one_pass
 from jaxopt_svm.data.extra import need
 
-__all__ = ["Found", "median_ratio", "new_figure", "rounds", "set_up", "write"]
+__all__ = ["Found", "compiled_passes", "median_ratio", "new_figure", "rounds", "set_up", "write"]
 
 
 class Found(NamedTuple):
@@ -49,6 +52,24 @@ def rounds(functions: list[Callable[[], Any]], repeats: int) -> list[list[float]
             jax.block_until_ready(function())
             mine.append(time.perf_counter() - started)
     return times
+
+
+@functools.partial(jax.jit, static_argnames="count")
+def _several_passes(problem, method, state, key, count: int):
+    step = _over_lanes(one_pass, problem, None, 0, None, None)
+    return lax.fori_loop(0, count, lambda r, s: step(problem, method, s, key, r), state)
+
+
+def compiled_passes(problem, method, count: int) -> tuple[Callable[[], Any], float]:
+    """A function that takes ``count`` passes and nothing else, and the seconds to compile it.
+
+    With a grid in ``problem.lam`` it is one program for all of them.
+    """
+    state = _over_lanes(method.init, problem)(problem)
+    arguments = (problem, method, state, jax.random.key(0))
+    started = time.perf_counter()
+    compiled = _several_passes.lower(*arguments, count).compile()
+    return lambda: compiled(*arguments), time.perf_counter() - started
 
 
 def median_ratio(above: list[float], below: list[float]) -> float:

@@ -5,8 +5,10 @@
 
 from proofs_checks import (
     accelerated_bounds,
+    approx_bound,
     blocks_exact,
     conjugates,
+    coordinate_views,
     dfsdca_lyapunov,
     dfsdca_nonconvex,
     dual_steps,
@@ -14,6 +16,7 @@ from proofs_checks import (
     eso_general,
     finite_sum_unbiased,
     finito_bound,
+    hydra_beta,
     minibatch_variance,
     miso_is_dfsdca,
     moreau,
@@ -23,6 +26,7 @@ from proofs_checks import (
     quartz_is_sdca,
     quartz_numbers,
     quartz_one_step,
+    rcdm_one_step,
     saga_lyapunov,
     sampling_draws,
     sdca_one_step,
@@ -30,6 +34,7 @@ from proofs_checks import (
     sgd_certificate,
     sgd_regimes,
     sgd_slope,
+    shotgun_diverges,
     split_identity,
     subgradients,
     svrg_epochs,
@@ -66,6 +71,12 @@ CLAIMS = tuple(
         quartz_is_sdca,
         sdna_beats_pcdm,
         accelerated_bounds,
+        # coordinates of w
+        rcdm_one_step,
+        coordinate_views,
+        shotgun_diverges,
+        hydra_beta,
+        approx_bound,
         # finite sums
         finite_sum_unbiased,
         saga_lyapunov,

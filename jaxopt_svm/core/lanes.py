@@ -127,7 +127,7 @@ def _judge(certificate, stalled, r, rtol, atol, max_passes) -> np.ndarray:
     near = (gap <= floor) | ((stalled >= STALLED) & (gap <= NEAR_FLOOR * floor))
     status[near] = Status.PRECISION_FLOOR
     status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
-    status[~(np.isfinite(primal) & np.isfinite(gap))] = Status.DIVERGED
+    status[~(np.isfinite(primal) & np.isfinite(gap) & np.isfinite(floor))] = Status.DIVERGED
     return status
 
 

@@ -38,7 +38,9 @@ from jaxopt_svm.problems.rows import transposed
 from jaxopt_svm.problems.split import Split, split_rows
 from jaxopt_svm.problems.vector_losses import MultiSquared
 
-__all__ = ["Examples", "Features", "FeaturesOnNodes", "with_columns"]
+__all__ = ["DEVICES", "Examples", "Features", "FeaturesOnNodes", "with_columns"]
+
+DEVICES = "devices"
 
 
 @pytree
@@ -257,6 +259,11 @@ class FeaturesOnNodes:
     smooth = True
     bound_on = "primal"
 
+    def devices(self) -> Mesh:
+        """The mesh, its axis under our name and left to the compiler outside the node's step."""
+        assert self.mesh is not None
+        return Mesh(self.mesh.devices, (DEVICES,))
+
     def prepare(self, problem: ERM) -> ERM:
         columns = problem.columns
         if columns is not None and self.nodes == getattr(columns.rows, "nodes", None):
@@ -264,8 +271,7 @@ class FeaturesOnNodes:
         problem = with_columns(problem)
         rows = split_rows(problem.columns.rows, self.nodes)
         if self.mesh is not None:
-            home = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names[0]))
-            rows = jax.device_put(rows, home)
+            rows = jax.device_put(rows, NamedSharding(self.devices(), PartitionSpec(DEVICES)))
         return dataclasses.replace(problem, columns=Columns(rows, problem.columns.root))
 
     def of(self, problem: ERM) -> FeatureView:

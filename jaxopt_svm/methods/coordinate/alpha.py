@@ -7,8 +7,8 @@ With t_0 = min_j p_j a step does
     2. for j in S:  z_j+ = argmin_s  f'_j(y) s + (t q_j/(2 p_j))(s - z_j)^2 + psi_j(s)
     3. x+ = y + t p^{-1} (z+ - z)
     4. t+ = (sqrt(t^4 + 4 t^2) - t^2)/2
-x, y and z all change everywhere, so as it stands a step costs all of them. But (1 - t+)/t+^2 = 1/t^2,
-so with x+ = t^2 u+ + z+ the next y is t+^2 u+ + z+, and only what is in S is touched:
+As it stands a step changes all of x and y. But (1 - t+)/t+^2 = 1/t^2, so with x+ = t^2 u+ + z+ the
+next y is t+^2 u+ + z+, and only what is in S is touched:
 
     y = t^2 u + z,    z_j += delta,    u_j += (t/p_j - 1)/t^2 delta,    x+ = t^2 u + z
 

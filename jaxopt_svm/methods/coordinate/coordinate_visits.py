@@ -28,7 +28,7 @@ from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.sets import Distributed
 from jaxopt_svm.core.visits import SPARSE
 from jaxopt_svm.methods.refusals import needs_erm, needs_smooth, refuse_free_intercept
-from jaxopt_svm.problems.coordinates import FeaturesOnNodes
+from jaxopt_svm.problems.coordinates import DEVICES, FeaturesOnNodes
 
 __all__ = ["CoordinateVisits"]
 
@@ -67,6 +67,8 @@ class CoordinateVisits:
             needs_smooth(self, problem)
         if isinstance(self.on, FeaturesOnNodes):
             nodes, sampling, mesh = self.on.nodes, self.sampling, self.on.mesh
+            if nodes < 1:
+                raise ValueError(f"{name}: nodes must be at least 1; got {nodes}")
             if not isinstance(sampling, Distributed) or sampling.nodes != nodes:
                 raise ValueError(f"{name}: features on {nodes} nodes need Distributed({nodes}, ..)")
             if mesh is not None and (len(mesh.axis_names) != 1 or nodes % mesh.size):
@@ -151,7 +153,7 @@ class CoordinateVisits:
         size = view.n // nodes
         over = lambda t: t.reshape(nodes, -1, *t.shape[1:])
         local = over(sample.index) - size * jnp.arange(nodes, dtype=jnp.int32)[:, None]
-        axes = (NODES,) if mesh is None else (NODES, *mesh.axis_names)
+        axes = (NODES,) if mesh is None else (NODES, DEVICES)
         # a node is sent all but the data: that it has
         light = dataclasses.replace(view.problem, rows=None, columns=None)
         shared = (dataclasses.replace(view, problem=light), view.given, state.vectors)
@@ -166,9 +168,10 @@ class CoordinateVisits:
 
         run = jax.vmap(node, (0, 0, 0, 0, None, None), (0, None), axis_name=NODES)
         if mesh is not None:
-            own, all_of_it = PartitionSpec(*mesh.axis_names), PartitionSpec()
+            own, all_of_it, mesh = PartitionSpec(DEVICES), PartitionSpec(), self.on.devices()
             specs = (own, own, own, own, all_of_it, all_of_it)
-            run = jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=(own, all_of_it))
+            out = (own, all_of_it)
+            run = jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=out, check_vma=False)
         tables, constants = jax.tree.map(over, (state.tables, state.constants))
         tables, images = run(view.rows.parts, tables, constants, local, shared, state.scalars)
         return tuple(t.reshape(view.n, *t.shape[2:]) for t in tables), images
