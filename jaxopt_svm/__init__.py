@@ -79,6 +79,22 @@ from jaxopt_svm.problems.make import make_erm
 from jaxopt_svm.problems.predict import decision, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
+from jaxopt_svm.problems.structured import (
+    Chain,
+    Mixture,
+    Model,
+    Multiclass,
+    Structured,
+    Tree,
+    chain_hinge,
+    decode,
+    make_chain,
+    make_multiclass,
+    make_structured,
+    make_tree,
+    structured_hinge,
+    tree_hinge,
+)
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.wrappers import estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
@@ -201,4 +217,19 @@ __all__ = [
     "solve",
     "sweep",
     "with_columns",
+    # structured outputs
+    "Chain",
+    "Mixture",
+    "Model",
+    "Multiclass",
+    "Structured",
+    "Tree",
+    "chain_hinge",
+    "decode",
+    "make_chain",
+    "make_multiclass",
+    "make_structured",
+    "make_tree",
+    "structured_hinge",
+    "tree_hinge",
 ]

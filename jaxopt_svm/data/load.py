@@ -8,6 +8,7 @@ import re
 from jaxopt_svm.data.dataset import Dataset
 from jaxopt_svm.data.files import read
 from jaxopt_svm.data.named import SETS, load_named, synthetic
+from jaxopt_svm.data.structured import STRUCTURED
 
 __all__ = ["load"]
 
@@ -30,6 +31,8 @@ def load(name_or_path: str | os.PathLike, *, label: int = -1) -> Dataset:
         if shape is None or min(n_and_d := [int(x) for x in shape.groups()]) < 1:
             raise ValueError(f"{name}: expected synthetic:N:D, such as synthetic:20000:54")
         return Dataset(*synthetic(*n_and_d), name, "Gaussian rows, a random plane, noise")
+    if name in STRUCTURED:
+        raise ValueError(f'{name}: sequences or trees; load_structured("{name}") reads them')
     path = pathlib.Path(name).expanduser()
     if path.is_dir():
         raise ValueError(f"{name}: expected a file; this is a folder")

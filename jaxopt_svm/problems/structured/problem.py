@@ -1,0 +1,222 @@
+r"""Regularised structured hinge loss, and its certificate.
+
+    H_i(y; w) = l(y_i, y) + <w, psi(x_i, y) - psi(x_i, y_i)>
+    P(w)      = lam/2 ||w||^2 + sum_i c_i max_y H_i(y; w),                c_i >= 0, sum_i c_i = 1
+    w(mu)     = (1/lam) sum_i c_i [psi(x_i, y_i) - psi(x_i, mu_i)]
+    D(mu)     = -lam/2 ||w(mu)||^2 + sum_i c_i l(y_i, mu_i)
+
+mu_i is the mean of mu(y) over a distribution alpha_i on the labels of example i; psi and l are
+linear in it. P(w) >= P* = D* >= D(mu), and with w = w(mu) the gap is a sum of terms >= 0:
+
+    P - D = sum_i c_i G_i,    G_i = max_y H_i(y; w) - <alpha_i, H_i(.; w)>
+
+A dual point does not depend on lam. It is a ``Mixture`` (labels and masses, any model), or the
+marginals of models that can ``repair`` them. Both are made feasible here before anything is
+computed, and w(mu) and the loss are rebuilt from them: D is a lower bound whatever a method claims.
+
+Lecture "Online solvers for convex risk minimization" (Franc); Tsochantaridis et al. 2005.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.problems.structured.mixture import Mixture, feasible
+from jaxopt_svm.problems.structured.model import inner
+
+__all__ = ["Example", "Oracle", "Structured"]
+
+BLOCK = 32  # examples; their arrays stay in cache (all at once: 2 to 3 times slower)
+
+
+class Example(NamedTuple):
+    """One example, or with a leading axis a block of them."""
+
+    x: Any
+    y: Array
+    c: Array
+
+
+class Oracle(NamedTuple):
+    """The answer of loss-augmented decoding: H_i(label; w) = value >= 0 and the label."""
+
+    value: Array
+    label: Array
+
+
+@pytree
+class Structured:
+    """Examples, a model and lam. Make one with ``make_chain`` and its like."""
+
+    model: Any
+    x: Any  # pytree, leading axis n
+    y: Array  # (n, ...) the true labels
+    c: Array  # (n,) weights that sum to one
+    lam: Array  # ()
+    labels: tuple | None = static(default=None)  # what labels 0, 1, ... were called
+    bias: bool = static(default=False)  # the last feature is an appended constant
+
+    @property
+    def n(self) -> int:
+        return self.c.shape[0]
+
+    @property
+    def d(self) -> int:
+        return self.model.size
+
+    def with_lam(self, lam) -> "Structured":
+        return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
+
+    def take(self, index) -> Example:
+        """An example, or the examples of a block; an index beyond n repeats the last (mask it)."""
+        get = lambda a: a.at[index].get(mode="clip")
+        return Example(*jax.tree.map(get, (self.x, self.y, self.c)))
+
+    # one example
+
+    def potentials(self, w, example: Example):
+        """theta + loss: H_i(y) = <it, mu(y) - mu(y_i)>."""
+        theta = self.model.potentials(w, example.x)
+        return jax.tree.map(jnp.add, theta, self.model.loss(example.x, example.y))
+
+    def oracle(self, w, example: Example) -> Oracle:
+        """max_y H_i(y; w), one decoding."""
+        scores = self.potentials(w, example)
+        best, label = self.model.decode(scores, example.x)
+        truth = self.model.score(scores, example.x, example.y)
+        return Oracle(best - truth, label.astype(self.y.dtype))
+
+    def statistics(self, example: Example, dual):
+        """mu_i of one example's share of a feasible dual point."""
+        if isinstance(dual, Mixture):
+            return self.model.mix(example.x, dual.labels, dual.masses)
+        return self.model.summary(example.x, dual)
+
+    def difference(self, example: Example, dual):
+        """mu(y_i) - mu_i: what w(mu) adds up."""
+        truth = self.model.statistics(example.x, example.y)
+        return jax.tree.map(jnp.subtract, truth, self.statistics(example, dual))
+
+    # all examples, in blocks
+
+    def _over_blocks(self, visit, dual=None):
+        """visit(block, its dual) -> (sums, each): sums added up over blocks, each stacked (n, ...).
+
+        The last block is filled up with examples of weight 0.
+        """
+        size = min(self.n, BLOCK)
+        index = jnp.arange(-(-self.n // size) * size, dtype=jnp.int32).reshape(-1, size)
+
+        def one(index):
+            block = self.take(index)
+            block = block._replace(c=jnp.where(index < self.n, block.c, 0))
+            return visit(block, jax.tree.map(lambda a: a.at[index].get(mode="clip"), dual))
+
+        def step(total, index):
+            sums, each = one(index)
+            return jax.tree.map(jnp.add, total, sums), each
+
+        shapes, _ = jax.eval_shape(one, index[0])
+        zero = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+        sums, each = lax.scan(step, zero, index)
+        return sums, jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:])[: self.n], each)
+
+    def lift(self, block: Example, mu) -> Array:
+        """sum_i c_i psi(x_i, mu_i) over a block: the transpose of its potentials."""
+        mu = jax.tree.map(lambda m: m * block.c.reshape(-1, *(1,) * (m.ndim - 1)), mu)
+        potentials = lambda w: jax.vmap(self.model.potentials, (None, 0))(w, block.x)
+        w = jax.ShapeDtypeStruct((self.d,), self.c.dtype)
+        return jax.linear_transpose(potentials, w)(mu)[0]
+
+    def oracles(self, w) -> Oracle:
+        """All n decodings."""
+        decode = jax.vmap(self.oracle, (None, 0))
+        return self._over_blocks(lambda block, _: ((), decode(w, block)))[1]
+
+    def rebuild(self, dual) -> Array:
+        """sum_i c_i [psi(x_i, y_i) - psi(x_i, mu_i)] = lam w(mu), from a feasible dual point."""
+        difference = jax.vmap(self.difference)
+        visit = lambda block, dual: (self.lift(block, difference(block, dual)), ())
+        return self._over_blocks(visit, dual)[0]
+
+    def w_of(self, dual) -> Array:
+        """The primal point that a dual point stands for."""
+        return self.rebuild(self.complete(Point(None, dual)).dual) / self.lam
+
+    def primal(self, w) -> Array:
+        w = jnp.asarray(w)
+        return self.lam / 2 * (w @ w) + jnp.sum(self.c * self.oracles(w).value)
+
+    def dual(self, dual) -> Array:
+        return self.certificate(Point(jnp.zeros(self.d, self.c.dtype), dual)).dual
+
+    def grad(self, w) -> Array:
+        """A subgradient of P at w."""
+        return self.lam * w - self.rebuild(_single(self.oracles(w).label, self.c.dtype))
+
+    def gaps(self, w, dual) -> Array:
+        """(n,) G_i at any w; sum_i c_i G_i is the gap when w = w(mu)."""
+        dual = self.complete(Point(w, dual)).dual
+
+        def one(example, dual):
+            scores = self.potentials(w, example)
+            best, _ = self.model.decode(scores, example.x)
+            return best - inner(scores, self.statistics(example, dual))
+
+        return self._over_blocks(lambda *block: ((), jax.vmap(one)(*block)), dual)[1]
+
+    # the contract of problems
+
+    def origin(self) -> Point:
+        """w = 0 and all mass on the truth: feasible for every lam."""
+        return Point(jnp.zeros(self.d, self.c.dtype), _single(self.y, self.c.dtype))
+
+    def complete(self, point: Point) -> Point:
+        """The dual point made feasible; without one, all mass on the labels decoded at w."""
+        dual = point.dual
+        if dual is None:
+            dual = _single(self.oracles(point.w).label, self.c.dtype)
+        elif isinstance(dual, Mixture):
+            dual = feasible(dual)
+        else:
+            dual = jax.vmap(self.model.repair)(self.x, dual)
+        return Point(point.w, dual)
+
+    def certificate(self, point: Point) -> Certificate:
+        """P and D recomputed from the point alone; floor is the first-order rounding bound.
+
+        Masses sum to one, and marginals agree, only to rounding: eps times the absolute values of
+        what they multiply, which floor has in it.
+        """
+        w, dual = self.complete(point)
+
+        def one(example, dual):
+            found = self.oracle(w, example)
+            away = self.difference(example, dual)
+            lost = -inner(self.model.loss(example.x, example.y), away)
+            # lengths of the features that rounding multiplies: of the decoded label and of mu
+            truth, other = (self.model.statistics(example.x, y) for y in (example.y, found.label))
+            moved = jax.tree.map(jnp.subtract, truth, other)
+            lengths = (jnp.sqrt(self.model.sqnorm(example.x, mu)) for mu in (moved, away))
+            return away, (found.value, lost, jnp.abs(found.value) + jnp.abs(lost), *lengths)
+
+        def visit(block, dual):
+            away, numbers = jax.vmap(one)(block, dual)
+            return (self.lift(block, away), [jnp.sum(block.c * x) for x in numbers]), ()
+
+        (u, (hinge, lost, terms, of_label, of_mu)), _ = self._over_blocks(visit, dual)
+        penalty, conj = self.lam / 2 * (w @ w), u @ u / (2 * self.lam)
+        primal, bound = penalty + hinge, lost - conj
+        products = of_label * jnp.linalg.norm(w) + of_mu * jnp.linalg.norm(u) / self.lam
+        floor = jnp.finfo(primal.dtype).eps * (penalty + conj + terms + products)
+        return Certificate(primal, bound, primal - bound, floor)
+
+
+def _single(labels, dtype) -> Mixture:
+    """One label an example, with mass one."""
+    return Mixture(labels[:, None], jnp.ones((labels.shape[0], 1), dtype))
