@@ -2,12 +2,14 @@
 
 from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = [
     "needs_erm",
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
+    "needs_structured",
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
@@ -22,6 +24,14 @@ def needs_erm(method, problem) -> None:
     if not isinstance(problem, ERM):
         raise ValueError(
             f"{_name(method)} solves ERM problems (js.make_erm); got {type(problem).__name__}"
+        )
+
+
+def needs_structured(method, problem) -> None:
+    if not isinstance(problem, Structured):
+        raise ValueError(
+            f"{_name(method)} solves structured problems (js.make_chain, js.make_multiclass, ...); "
+            f"got {type(problem).__name__}"
         )
 
 

@@ -86,3 +86,9 @@ class Model:
         """||psi(x, mu)||^2."""
         psi = self.features(x, mu)
         return psi @ psi
+
+    def sqdistances(self, x, label, labels) -> Array:
+        """||psi(x, label) - psi(x, labels_k)||^2 for each k."""
+        mu = self.statistics(x, label)
+        apart = lambda other: jax.tree.map(jnp.subtract, mu, self.statistics(x, other))
+        return jax.vmap(lambda other: self.sqnorm(x, apart(other)))(labels)

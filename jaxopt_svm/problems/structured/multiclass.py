@@ -65,6 +65,18 @@ class Multiclass(Model):
     def sqnorm(self, x, mu):
         return x.gram * (mu @ mu)
 
+    def sqdistances(self, x, label, labels):
+        apart = self._valid(labels) != self._valid(label)
+        return jnp.where(apart, 2 * x.gram, 0)
+
+    def limits(self, x):
+        """sqrt(2) ||x|| and the largest cost."""
+        return jnp.sqrt(2 * x.gram), jnp.max(self.cost)
+
+    def every_label(self, x):
+        del x
+        return jnp.arange(self.K, dtype=jnp.int32)
+
     def repair(self, x, mu):
         """The distribution a claimed mu (K,) stands for: clipped and normalised."""
         mu = jnp.where(mu > 0, mu, 0)

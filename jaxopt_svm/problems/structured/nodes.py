@@ -6,9 +6,12 @@ Parameters are rows of one matrix with K columns: F feature rows, then the table
 then, if any, a row for the start and one for the end. So every update touches whole rows in place.
 """
 
+import itertools
+import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxopt_svm.core.pytree import pytree, static
@@ -133,6 +136,52 @@ class Nodes(Model):
     def sqnorm(self, x, mu):
         total = jnp.sum(mu.node * (x.tokens.gram @ mu.node)) + jnp.sum(mu.edge**2)
         return total + jnp.sum((self._tips(x) @ mu.node) ** 2) if self.ends else total
+
+    def _products(self, x, labels, others) -> Array:
+        """(k,) <psi(x, labels_k), psi(x, others_k)>, without a (T, K) array for any of them.
+
+        Nodes s, t with the same label contribute <x_s, x_t>, edges with the same pair 1; with one
+        table for each edge only the same edge counts. Either may be one label (1, T) for all k.
+        """
+        labels, others = self._valid(labels), self._valid(others)
+        same = labels[:, :, None] == others[:, None, :]
+        total = jnp.sum(jnp.where(same, x.tokens.gram[None], 0), (1, 2))
+        pairs = [
+            self.K * above + below for above, below in (self._edges(x, y) for y in (labels, others))
+        ]
+        real = x.mask[1:]
+        if self.tables > 1:
+            alike = (pairs[0] == pairs[1]) & real[None]
+        else:
+            alike = (pairs[0][:, :, None] == pairs[1][:, None, :]) & (
+                real[:, None] & real[None, :]
+            )[None]
+        total = total + jnp.sum(alike.reshape(alike.shape[0], -1).astype(total.dtype), 1)
+        if self.ends:
+            last = jnp.sum(x.mask, dtype=jnp.int32) - 1
+            total = (
+                total + same[:, 0, 0].astype(total.dtype) + same[:, last, last].astype(total.dtype)
+            )
+        return total
+
+    def sqdistances(self, x, label, labels):
+        """O(T^2) comparisons a label, in place of two (T, K) arrays and a product."""
+        one = label[None]
+        between, among = self._products(x, one, labels), self._products(x, labels, labels)
+        return jnp.maximum(self._products(x, one, one) + among - 2 * between, 0)
+
+    def limits(self, x):
+        """Every node wrong, and every edge: by the triangle inequality."""
+        nodes = jnp.sum(jnp.sqrt(jnp.diagonal(x.tokens.gram)))
+        T = jnp.sum(x.mask.astype(self.cost.dtype))
+        feature = math.sqrt(2) * (nodes + T - 1 + 2 * self.ends)
+        return feature, jnp.max(self.cost) * (1 if self.per_length else T)
+
+    def every_label(self, x):
+        """All K^T labellings; at padding label 0, so some come more than once."""
+        T = x.mask.shape[0]
+        every = np.array(list(itertools.product(range(self.K), repeat=T)), np.int32)
+        return jnp.where(x.mask[None], every, 0)
 
     def summary(self, x, marginals):
         """What w and the loss need of full marginals."""
