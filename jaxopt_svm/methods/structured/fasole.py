@@ -66,7 +66,9 @@ class FASOLE(LabelVisits):
     def move(self, problem: Structured, example: Example, at: Slots) -> Moved:
         a, c, lam = at.masses, example.c, problem.lam
         Delta = at.scores[at.u] - at.scores
-        N = problem.model.sqdistances(example.x, at.labels[at.u], at.labels)
+        sizes = problem.model.sqlengths(example.x, at.labels)
+        products = problem.model.products(example.x, at.labels[at.u], at.labels)
+        N = jnp.maximum(sizes + sizes[at.u] - 2 * products, 0)
         # along the segment that empties v: slope alpha_v Delta_v, curvature alpha_v^2 N_v/lam
         g, q = c * a * Delta, (c * a) ** 2 * N / lam
         v = jnp.argmax(jnp.where((a > 0) & (Delta > 0), gain(g, q), -1))

@@ -11,7 +11,7 @@ so psi_i <= eps for all i at one w certifies a gap of eps (proofs_checks/sdm_vio
 
 ``Steepest()`` reads "the two variables of steepest ascent" to the letter, v = argmax
 a_v (H_i(u) - H_i(v)); ``MostViolating()`` is the paper's pair. Scores after a move need no
-features: H_i(k) changes by (c_i t/lam)(N_ku - N_kv)/2 up to a constant.
+feature vectors: H_i(k) changes by (c_i t/lam) <psi(k), psi(v) - psi(u)>.
 
 Lecture "Online solvers for convex risk minimization" (Franc) names it.
 Balamurugan, Shevade, Sundararajan & Keerthi, SIAM SDM 2011; Keerthi et al., KDD 2008.
@@ -27,6 +27,7 @@ from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
 from jaxopt_svm.methods.structured.label_cache import CAPACITY
 from jaxopt_svm.methods.structured.label_visits import BLOCK, LabelVisits, Moved, Slots
+from jaxopt_svm.oracles.line_search import segment
 from jaxopt_svm.problems.structured.problem import Example, Structured
 
 __all__ = ["SDM", "MostViolating", "Steepest"]
@@ -92,20 +93,19 @@ class SDM(LabelVisits):
         return at.scores[at.u] - lowest
 
     def move(self, problem: Structured, example: Example, at: Slots) -> Moved:
-        apart = lambda slot: problem.model.sqdistances(example.x, at.labels[slot], at.labels)
-        ratio = example.c / problem.lam
+        model, x, ratio = problem.model, example.x, example.c / problem.lam
+        sizes = model.sqlengths(x, at.labels)
 
         def pair_step(_, now):
-            scores, masses = now
-            u = jnp.argmax(jnp.where(at.known, scores, -jnp.inf))
-            v = self.pair.pick(scores, masses, scores[u])
-            Delta, from_u, from_v = scores[u] - scores[v], apart(u), apart(v)
-            curvature = ratio * from_u[v]
-            inside = Delta / jnp.where(curvature > 0, curvature, 1)
-            t = jnp.where(curvature * masses[v] > Delta, inside, masses[v])
-            t = jnp.where(Delta > self.eps / 2, t, 0)
-            scores = scores + ratio * t * (from_u - from_v) / 2
-            return scores, masses.at[v].add(-t).at[u].add(t)
+            H, a = now
+            u = jnp.argmax(jnp.where(at.known, H, -jnp.inf))
+            v = self.pair.pick(H, a, H[u])
+            with_u, with_v = (model.products(x, at.labels[k], at.labels) for k in (u, v))
+            # moving all of a_v: slope a_v (H(u) - H(v)), curvature ratio a_v^2 N_uv
+            N = jnp.maximum(sizes[u] + sizes[v] - 2 * with_u[v], 0)
+            t = a[v] * segment(a[v] * (H[u] - H[v]), ratio * a[v] ** 2 * N)
+            t = jnp.where(H[u] - H[v] > self.eps / 2, t, 0)
+            return H + ratio * t * (with_v - with_u), a.at[v].add(-t).at[u].add(t)
 
         _, masses = lax.fori_loop(0, self.inner, pair_step, (at.scores, at.masses))
         return Moved(masses, at.labels, at.masses - masses)

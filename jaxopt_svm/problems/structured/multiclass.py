@@ -65,9 +65,11 @@ class Multiclass(Model):
     def sqnorm(self, x, mu):
         return x.gram * (mu @ mu)
 
-    def sqdistances(self, x, label, labels):
-        apart = self._valid(labels) != self._valid(label)
-        return jnp.where(apart, 2 * x.gram, 0)
+    def pull(self, x, mu):
+        return x.gram * mu
+
+    def sqlengths(self, x, labels):
+        return jnp.full(labels.shape, x.gram)
 
     def limits(self, x):
         """sqrt(2) ||x|| and the largest cost."""

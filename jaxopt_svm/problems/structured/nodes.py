@@ -137,38 +137,28 @@ class Nodes(Model):
         total = jnp.sum(mu.node * (x.tokens.gram @ mu.node)) + jnp.sum(mu.edge**2)
         return total + jnp.sum((self._tips(x) @ mu.node) ** 2) if self.ends else total
 
-    def _products(self, x, labels, others) -> Array:
-        """(k,) <psi(x, labels_k), psi(x, others_k)>, without a (T, K) array for any of them.
-
-        Nodes s, t with the same label contribute <x_s, x_t>, edges with the same pair 1; with one
-        table for each edge only the same edge counts. Either may be one label (1, T) for all k.
-        """
-        labels, others = self._valid(labels), self._valid(others)
-        same = labels[:, :, None] == others[:, None, :]
-        total = jnp.sum(jnp.where(same, x.tokens.gram[None], 0), (1, 2))
-        pairs = [
-            self.K * above + below for above, below in (self._edges(x, y) for y in (labels, others))
-        ]
-        real = x.mask[1:]
-        if self.tables > 1:
-            alike = (pairs[0] == pairs[1]) & real[None]
-        else:
-            alike = (pairs[0][:, :, None] == pairs[1][:, None, :]) & (
-                real[:, None] & real[None, :]
-            )[None]
-        total = total + jnp.sum(alike.reshape(alike.shape[0], -1).astype(total.dtype), 1)
+    def pull(self, x, mu):
+        node = x.tokens.gram @ mu.node
         if self.ends:
-            last = jnp.sum(x.mask, dtype=jnp.int32) - 1
-            total = (
-                total + same[:, 0, 0].astype(total.dtype) + same[:, last, last].astype(total.dtype)
-            )
-        return total
+            tips = self._tips(x)
+            node = node + tips.T @ (tips @ mu.node)
+        return Statistics(node, mu.edge)
 
-    def sqdistances(self, x, label, labels):
-        """O(T^2) comparisons a label, in place of two (T, K) arrays and a product."""
-        one = label[None]
-        between, among = self._products(x, one, labels), self._products(x, labels, labels)
-        return jnp.maximum(self._products(x, one, one) + among - 2 * between, 0)
+    def sqlengths(self, x, labels):
+        """Nodes s, t with the same label contribute <x_s, x_t>, edges with the same pair 1: O(T^2)
+        comparisons a label, and no (T, K) array."""
+        labels, dtype = self._valid(labels), self.cost.dtype
+        same = labels[:, :, None] == labels[:, None, :]
+        total = jnp.sum(jnp.where(same, x.tokens.gram[None], 0), (1, 2))
+        real = x.mask[1:]
+        if self.tables > 1:  # every edge has a table of its own
+            edges = jnp.sum(real.astype(dtype))
+        else:
+            above, below = self._edges(x, labels)
+            pair = self.K * above + below
+            alike = (pair[:, :, None] == pair[:, None, :]) & (real[:, None] & real[None, :])[None]
+            edges = jnp.sum(alike.astype(dtype), (1, 2))
+        return total + edges + (2 if self.ends else 0)
 
     def limits(self, x):
         """Every node wrong, and every edge: by the triangle inequality."""
