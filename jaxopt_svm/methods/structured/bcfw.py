@@ -139,4 +139,5 @@ class BCFW(LabelVisits):
         limits, n = problem.limits(), problem.n
         if limits is None:
             return None
+        t = jnp.asarray(t, problem.c.dtype)
         return 2 * n / (t + 2 * n) * (4 * limits.feature**2 / (problem.lam * n) + limits.loss)

@@ -103,7 +103,9 @@ class FrankWolfe(LabelCache):
     def bound(self, problem: Structured, t):
         """D* - D(alpha_k) <= 8 Dm^2/(lam (k + 2))."""
         limits = problem.limits()
-        return None if limits is None else 8 * limits.feature**2 / (problem.lam * (t + 2))
+        if limits is None:
+            return None
+        return 8 * limits.feature**2 / (problem.lam * (jnp.asarray(t, problem.c.dtype) + 2))
 
 
 def _like(room, label):
