@@ -13,7 +13,7 @@ import jaxopt_svm as js
 from jaxopt_svm.core import lanes
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.methods.structured import label_cache
-from jaxopt_svm.methods.structured.label_visits import Turn
+from jaxopt_svm.methods.structured.label_visits import Given, Turn
 from tests.test_programs import loop_bodies
 from tests.toy_structured import make
 
@@ -67,10 +67,10 @@ def test_an_example_that_comes_twice_in_a_block_sees_its_first_move():
     label = problem.oracle(state.w, problem.take(5)).label
     example = problem.take(5)
     taken = jnp.zeros(first.masses.shape[1], bool)
-    w, (_, masses), _ = method._visit(
-        problem, example, first.w, first.labels[5], first.masses[5], label, taken,
-        jnp.array(True), first.visits, jnp.array(True),
-    )  # fmt: skip
+    yes = jnp.array(True)
+    own = first.labels[5], first.masses[5]
+    given = Given(label, taken, yes, yes, first.visits)
+    w, (_, masses), _ = method.visit(problem, example, first.w, own, given)
     np.testing.assert_allclose(twice.w, w, rtol=1e-12)
     np.testing.assert_allclose(twice.masses[5], masses, rtol=1e-12, atol=1e-15)
 

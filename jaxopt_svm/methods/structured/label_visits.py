@@ -27,7 +27,7 @@ from jaxopt_svm.methods.structured.label_cache import LabelCache, LabelState, fi
 from jaxopt_svm.problems.structured.mixture import Mixture
 from jaxopt_svm.problems.structured.problem import Example, Structured
 
-__all__ = ["BLOCK", "LabelVisits", "Moved", "Slots", "Turn"]
+__all__ = ["BLOCK", "Given", "LabelVisits", "Moved", "Slots", "Turn"]
 
 BLOCK = 32
 BLOCKS = 16  # a pass has at least this many, so that a block's labels are fresh enough
@@ -39,6 +39,17 @@ class Turn(NamedTuple):
     sample: Sample
     ask: Array
     fresh: Array
+
+
+class Given(NamedTuple):
+    """What a visit is given: a label, slots not to be used, whether the label was decoded for it,
+    whether the visit counts, and k, the number of visits before it."""
+
+    label: Array
+    taken: Array
+    asked: Array
+    counts: Array
+    k: Array
 
 
 class Slots(NamedTuple):
@@ -150,29 +161,30 @@ class LabelVisits(LabelCache):
         block = problem.take(index)
         get = lambda table: table.at[index].get(mode="clip")
         labels, masses = get(state.labels), get(state.masses)
-        found = jax.vmap(problem.oracle, (None, 0))
+        decoded = lambda: jax.vmap(problem.oracle, (None, 0))(w, block).label
         if self.turns() == 1:
-            found = found(w, block).label
+            found = decoded()
         else:  # without a decoding a visit is given a label it has already
-            found = lax.cond(turn.ask, lambda: found(w, block).label, lambda: labels[:, 0])
+            found = lax.cond(turn.ask, decoded, lambda: labels[:, 0])
         counts = jnp.ones(size, bool) if mask is None else mask
-        given = (found, jnp.broadcast_to(self.kept(state.extra, index), masses.shape), counts)
+        taken = jnp.broadcast_to(self.kept(state.extra, index), masses.shape)
+        k = state.visits + jnp.arange(size, dtype=jnp.int32)
+        given = Given(found, taken, counts & turn.ask, counts, k)
         # an example that comes twice in a block sees its earlier moves
         twins = None if self.sampling.unique else index[:, None] == index[None, :]
 
         def body(carry, xs):
-            (w, cache, extra), (j, example, own, (label, taken, counts)) = carry, xs
-            own = own if twins is None else jax.tree.map(lambda a: a[j], cache)
-            k = state.visits + j.astype(jnp.int32)
-            w, new, said = self._visit(
-                problem, example, w, *own, label, taken, turn.ask & counts, k, counts
-            )
+            (w, cache, extra), (j, example, own, given) = carry, xs
             if twins is not None:
-                pick = lambda a, b: jnp.where(twins[j].reshape(-1, *(1,) * a.ndim), a, b)
+                own = jax.tree.map(lambda a: a[j], cache)
+            w, new, said = self.visit(problem, example, w, own, given)
+            if twins is not None:
+                here = twins[j]
+                pick = lambda a, b: jnp.where(here.reshape(-1, *(1,) * a.ndim), a, b)
                 cache = jax.tree.map(pick, new, cache)
-            return (w, cache, self.along(extra, w, counts)), (new, own[1], said)
+            return (w, cache, self.along(extra, w, given.counts)), (new, own[1], said)
 
-        start = (w, () if twins is None else (labels, masses), state.extra)
+        start = (w, (labels, masses), state.extra)
         xs = (jnp.arange(size), block, (labels, masses), given)
         (w, cache, extra), (new, old, (moved, gaps, full)) = lax.scan(body, start, xs)
         labels, masses = new if twins is None else cache
@@ -190,8 +202,9 @@ class LabelVisits(LabelCache):
             extra=self.after(extra, state.extra, index, old, counts),
         )
 
-    def _visit(self, problem, example, w, labels, masses, label, taken, asked, k, counts):
+    def visit(self, problem, example: Example, w, own: tuple, given: Given) -> tuple:
         """One example, as at the top of this file: w, (labels, masses), (moved, gap, full)."""
+        (labels, masses), (label, taken, asked, counts, k) = own, given
         model = problem.model
         # 1. a slot for the label
         slot, room = find_slot(labels, masses, taken, label)
