@@ -140,7 +140,7 @@ class SDA:
         # 3., 4. both divided by c_i
         step = d @ Psi
         g, q = d @ s, ratio * (step @ step)
-        updates = jnp.max(s) - a @ s > self.eps
+        updates = (jnp.max(s) - a @ s > self.eps) & (example.c > 0)
         t = jnp.where(updates, segment(g, q), 0)
         return SDAState(
             w=state.w - ratio * t * step,
