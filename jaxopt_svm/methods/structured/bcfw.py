@@ -14,9 +14,9 @@ Lecture "Online solvers for convex risk minimization" (Franc), steepest ascent.
 Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013, arXiv:1207.4747
 Osokin et al., ICML 2016, arXiv:1605.09346 (gap-proportional sampling)
 
-Rate, uniform sampling, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm, C = 4 Dm^2/(lam n):
+Rate, uniform sampling, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm, C = (4 Dm^2/lam) sum_i c_i^2:
     E[D* - D(alpha_k)] <= 2n/(k + 2n) (C + D* - D(alpha_0))          proofs_checks/bcfw_rate.py
-Each update gains min(eps^2 lam/(8 Dm^2), eps/(2n)) or more          proofs_checks/bcfw_gain.py
+Each update gains min(eps^2 lam/(8 Dm^2), c_i eps/2) or more         proofs_checks/bcfw_gain.py
 """
 
 from typing import Any, NamedTuple
@@ -135,9 +135,10 @@ class BCFW(LabelVisits):
         return Point(pick(w, state.w), Mixture(state.labels, pick(sums, state.masses)))
 
     def bound(self, problem: Structured, t):
-        """E[D* - D(alpha_k)] <= 2n/(k + 2n) (4 Dm^2/(lam n) + l_max) from w = 0."""
+        """E[D* - D(alpha_k)] <= 2n/(k + 2n) ((4 Dm^2/lam) sum_i c_i^2 + l_max) from w = 0."""
         limits, n = problem.limits(), problem.n
         if limits is None:
             return None
         t = jnp.asarray(t, problem.c.dtype)
-        return 2 * n / (t + 2 * n) * (4 * limits.feature**2 / (problem.lam * n) + limits.loss)
+        curvature = 4 * limits.feature**2 / problem.lam * jnp.sum(problem.c**2)
+        return 2 * n / (t + 2 * n) * (curvature + limits.loss)

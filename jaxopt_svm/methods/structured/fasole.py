@@ -14,7 +14,7 @@ Few labels have mass, so w is sparse in labels, and D rises by delta_v at each u
 Lecture "Online solvers for convex risk minimization" (Franc), near-maximal gain.
 Franc, "FASOLE: Fast Algorithm for Structured Output LEarning", ECML-PKDD 2014.
 
-Gain of an update, k labels with mass other than u: min(lam eps^2/(32 Dm^2), eps/(4 n k)) or more;
+Gain of an update, k labels with mass other than u: min(lam eps^2/(32 Dm^2), c_i eps/(4k)) or more;
 the lemma on the slide fails for this rule                          proofs_checks/fasole_gain.py
 """
 

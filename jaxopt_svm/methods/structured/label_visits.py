@@ -120,7 +120,7 @@ class LabelVisits(LabelCache):
 
     @property
     def settles(self) -> bool:
-        """A pass without an update has seen every example at one w: all G_i <= eps."""
+        """A pass without an update has seen every example with weight at one w: G_i <= eps."""
         return self.sampling.unique
 
     def check(self, problem) -> None:
@@ -219,7 +219,7 @@ class LabelVisits(LabelCache):
         u = jnp.argmax(jnp.where(best == most, 1 + masses, 0))
         gap = jnp.maximum(most - masses @ scores, 0)
         at = Slots(scores, masses, labels, known, u, gap, k)
-        # 4. and 5.; an example of weight 0 has nothing to gain
+        # 4. and 5. (an example of weight 0 is not there: it would move, gain nothing, never settle)
         moves = (self.needs(problem, at) > self.eps) & counts & (gap > 0) & (example.c > 0)
         moved = self.move(problem, example, at)
         change = jnp.where(moves, moved.change, 0) * (example.c / problem.lam)
