@@ -21,6 +21,7 @@ Each update gains min(eps^2 lam/(8 Dm^2), c_i eps/2) or more         proofs_chec
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -87,12 +88,14 @@ class BCFW(LabelVisits):
     bound_on = "dual"
 
     def move(self, problem: Structured, example: Example, at: Slots) -> Moved:
+        model, x = problem.model, example.x
         corner = jnp.zeros_like(at.masses).at[at.u].set(1)
-        away = at.masses - corner
-        apart = problem.model.sqnorm(example.x, problem.model.mix(example.x, at.labels, away))
-        g, q = example.c * at.gap, example.c**2 / problem.lam * apart
+        away = model.mix(x, at.labels, at.masses - corner)
+        g = example.c * at.gap
+        q = example.c**2 / problem.lam * model.sqnorm(x, away)
         t = self.steps.length(g, q, at.k, problem.n)
-        return Moved(at.masses - t * away, at.labels, t * away)
+        masses = (1 - t) * at.masses + t * corner
+        return Moved(masses, jax.tree.map(lambda m: t * m, away))
 
     def extra(self, problem, dual):
         if not self.average:
