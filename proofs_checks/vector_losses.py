@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm import SDCA, Nice, Uniform
+from jaxopt_svm import Nice, Uniform
 from proofs_checks.claims import (
     VECTOR,
     Claim,
@@ -36,7 +36,7 @@ from proofs_checks.claims import (
     subdifferential,
     toy,
 )
-from proofs_checks.sdca_one_step import slacks as one_step
+from proofs_checks.sdca_one_step import both
 
 COUNT = 1500
 OUTPUTS = (3, 20)
@@ -129,8 +129,7 @@ def contraction(loss, rng):
     single = best[None] + move.at[:, 1:].set(0.0)
     single = jax.vmap(problem.loss.clip, (0, None))(single, problem.y)
     alphas = [feasible(problem, rng, 150), feasible(problem, rng, 150, best), single]
-    samplings = (Uniform(), Nice(3))
-    return [one_step(problem, SDCA(s, block=1), jnp.concatenate(alphas)) for s in samplings]
+    return [both(problem, s, jnp.concatenate(alphas)) for s in (Uniform(), Nice(3))]
 
 
 def check() -> Result:
