@@ -14,6 +14,14 @@ from jaxopt_svm.core.shuffle import shuffle
 from tests import toy
 
 
+@pytest.fixture(autouse=True)
+def quick_compilation():
+    """Compilation is most of the time here."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17, 40, 97, 1000, 1023])
 def test_shuffle_is_a_bijection(n):
     for seed in range(5):

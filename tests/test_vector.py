@@ -18,6 +18,14 @@ K = len(NAMES)
 LAM = 0.05
 
 
+@pytest.fixture(autouse=True)
+def quick_compilation():
+    """Compilation is most of the time here."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 def labels(X: np.ndarray, k: int = K, seed: int = 3) -> np.ndarray:
     """k noisy linear classes, all of them present."""
     rng = np.random.default_rng(seed)

@@ -13,6 +13,10 @@ Lecture "Empirical Risk Minimization" (Richtarik), SAG.
 Le Roux, Schmidt & Bach, NIPS 2012; Schmidt, Le Roux & Bach, Math. Prog. 162 (2017).
 
 Rate with eta = 1/(16 Lf), i uniform:  O((1 - min(lam/(16 Lf), 1/(8n)))^t).
+Examples are drawn with replacement, as the theorem has it, and here it matters: every step follows
+the whole of g, so its slopes must not be out of date all alike. In shuffled passes they are, by
+about n steps, and for n eta large SAG then swings instead of converging (tests/test_finite_sum.py;
+SAGA, whose steps lean on the fresh term, gains from shuffling).
 That the direction is biased is the false variant of proofs_checks/finite_sum_unbiased.py.
 """
 
@@ -21,7 +25,7 @@ from typing import Any
 from jaxopt_svm.core.blocks import At, Example
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.core.sampling import Shuffled
+from jaxopt_svm.core.sampling import Uniform
 from jaxopt_svm.core.visits import BLOCK
 from jaxopt_svm.methods.finite_sum.slope_table import SlopeTable
 from jaxopt_svm.methods.finite_sum.terms import term_smoothness
@@ -48,7 +52,7 @@ class SAG(SlopeTable):
     """
 
     eta: Any = None
-    sampling: Any = Shuffled()
+    sampling: Any = Uniform()
     block: int = static(default=BLOCK)
 
     bound_on = "primal"
