@@ -34,15 +34,20 @@ COORDINATES = {
     "hydra": js.hydra(4),
     "hydra2": js.hydra2(4),
 }
-SPARSE = FINITE_SUMS | {
-    "ms2gd": js.MS2GD(b=32),
+# larger sets, since a step costs O(d) there; the slowest last, in case the time is up
+SLOW = ("sag", "s2gd", "ms2gd", "s2cd")
+SPARSE = {name: method for name, method in FINITE_SUMS.items() if name not in SLOW} | {
     "rcdm": js.rcdm(),
     "pcdm": js.pcdm(256),
     "shotgun": js.shotgun(8),
     "approx": js.approx(256),
     "hydra": js.hydra(4, 64),
     "hydra2": js.hydra2(4, 64),
+    "sag": js.SAG(),
+    "s2gd": js.s2gd(),
+    "ms2gd": js.MS2GD(b=32),
     "alpha": js.alpha(),
+    "s2cd": js.S2CD(),
 }
 QUICK = {name: FINITE_SUMS[name] for name in ("sgd", "saga", "svrg", "dfsdca")}
 QUICK |= {"rcdm": js.rcdm()}

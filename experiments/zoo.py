@@ -108,7 +108,10 @@ def picture(rows: list[dict[str, Any]], names: list[str], zoo: Zoo):
                     ax.plot(work, bound, ":", color=look[name]["color"], lw=1)
             ax.axhline(zoo.asked, color="0.6", lw=0.8)
             ax.set(xscale=zoo.passes_scale, yscale="log", ylim=(zoo.asked / 100, 30))
-            ax.set_xlim(0, None)
+            # up to where the last of those that arrive does; the others' start is seen as well
+            costs = [reached(rows, data, name, lam, zoo.asked) for name in names]
+            ends = [cost for cost in costs if cost is not None]
+            ax.set_xlim(0, max(10.0, 1.1 * max(ends)) if ends else None)
             ax.xaxis.set_major_formatter("{x:g}")
             ax.set_title(f"{data}\nlambda = {lam:g}", fontsize=9)
             ax.set_xlabel("row touches / n")
