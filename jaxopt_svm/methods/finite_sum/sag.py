@@ -13,10 +13,9 @@ Lecture "Empirical Risk Minimization" (Richtarik), SAG.
 Le Roux, Schmidt & Bach, NIPS 2012; Schmidt, Le Roux & Bach, Math. Prog. 162 (2017).
 
 Rate with eta = 1/(16 Lf), i uniform:  O((1 - min(lam/(16 Lf), 1/(8n)))^t).
-Examples are drawn with replacement, as the theorem has it, and here it matters: every step follows
-the whole of g, so its slopes must not be out of date all alike. In shuffled passes they are, by
-about n steps, and for n eta large SAG then swings instead of converging (tests/test_finite_sum.py;
-SAGA, whose steps lean on the fresh term, gains from shuffling).
+Examples are drawn with replacement, as the theorem has it, and here it matters: in shuffled passes
+SAG can swing instead of converging (seen on texts, and on one shared feature with n = 300 but not
+with n = 1000: tests/test_finite_sum.py). SAGA has shown no such trouble and gains from shuffling.
 That the direction is biased is the false variant of proofs_checks/finite_sum_unbiased.py.
 """
 
