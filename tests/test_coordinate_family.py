@@ -27,12 +27,7 @@ def sparse64(loss, **options) -> js.ERM:
     return js.make_erm(sp.csr_matrix(X), toy.targets(y, loss), loss=loss, **options)
 
 
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 BOTH = pytest.mark.parametrize("make", [toy.dense64, sparse64], ids=["dense", "sparse"])

@@ -21,12 +21,7 @@ from tests import toy
 SMOOTH = toy.LOSSES["smooth_hinge"]
 
 
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.mark.parametrize("name", ["sag", "saga", "svrg", "s2gd", "ms2gd", "s2cd", "dfsdca", "miso"])

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import jax
 import pytest
 
 import proofs_checks
@@ -11,13 +10,7 @@ from proofs_checks import CLAIMS
 from proofs_checks.__main__ import COLUMNS, main
 from proofs_checks.claims import Result
 
-
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here; what is claimed holds for the plain program too."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.mark.parametrize("claim", [pytest.param(claim, id=claim.name) for claim in CLAIMS])

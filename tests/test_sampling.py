@@ -13,13 +13,7 @@ import jaxopt_svm as js
 from jaxopt_svm.core.shuffle import shuffle
 from tests import toy
 
-
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17, 40, 97, 1000, 1023])

@@ -18,12 +18,7 @@ K = len(NAMES)
 LAM = 0.05
 
 
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 def labels(X: np.ndarray, k: int = K, seed: int = 3) -> np.ndarray:
