@@ -1,5 +1,6 @@
 """What the methods of sequential dual ascent promise beyond the contract."""
 
+import itertools
 import re
 
 import jax
@@ -15,6 +16,7 @@ from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.methods.structured import label_cache
 from jaxopt_svm.methods.structured.label_visits import Given, Turn
 from tests.test_programs import loop_bodies
+from tests.test_structured_problems import Multilabel
 from tests.toy_structured import make
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -162,6 +164,48 @@ def test_multiclass_is_crammer_and_singers():
     np.testing.assert_allclose(ours.certificate.primal, P, rtol=1e-5)
     assert ours.certificate.dual <= P
     assert n * problem.lam * C == pytest.approx(1.0)
+
+
+def brute_force_optimum(problem, labels) -> float:
+    """D* by a QP solver, over all labels written out; 1/n weights."""
+    from cvxopt import matrix, solvers
+
+    columns, losses = [], []
+    for i in range(problem.n):
+        x, y, _ = problem.take(i)
+        psi = lambda label, x=x: problem.model.features(x, problem.model.statistics(x, label))
+        for label in labels:
+            columns.append(np.asarray(psi(label) - psi(y)))
+            loss = jax.tree.map(
+                lambda a, b: jnp.sum(a * b),
+                problem.model.loss(x, y),
+                problem.model.statistics(x, label),
+            )
+            losses.append(float(sum(jax.tree.leaves(loss))))
+    A, b = np.array(columns).T, np.array(losses)
+    size, lam = len(losses), float(problem.lam)
+    simplex = np.kron(np.eye(problem.n), np.ones(len(labels)))
+    found = solvers.qp(
+        matrix(A.T @ A / lam), matrix(-b), matrix(-np.eye(size)), matrix(np.zeros(size)),
+        matrix(simplex), matrix(np.full(problem.n, 1 / problem.n)),
+        options={"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12},
+    )  # fmt: skip
+    return -found["primal objective"]
+
+
+@pytest.mark.parametrize("method", [js.FASOLE(), js.SDM(), js.BCFW(), js.FrankWolfe()])
+def test_a_model_of_ones_own_is_solved_by_all_of_them(method):
+    """Multilabel on a tree, five functions written by its user; P* by a QP over all labels."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5, 2)), rng.integers(0, 2, (5, 3))
+    model = Multilabel(jnp.array([-1, 0, 0]), F=2)
+    steepest = isinstance(method, js.BCFW | js.FrankWolfe)
+    problem = js.make_structured(model, jnp.asarray(X), y, lam=20.0 if steepest else 0.1)
+    labels = jnp.array(list(itertools.product(range(2), repeat=3)))
+    found = js.solve(problem, method, rtol=1e-7, max_passes=3000)
+    best = brute_force_optimum(problem, labels)
+    np.testing.assert_allclose(found.certificate.primal, best, rtol=1e-6)
+    np.testing.assert_allclose(found.certificate.dual, best, rtol=1e-6)
 
 
 def test_warm_starts_along_a_path():
