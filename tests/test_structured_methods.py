@@ -266,5 +266,20 @@ def test_methods_of_one_kind_refuse_problems_of_another():
         js.solve(js.make_multiclass(X, y), js.SDCA())
 
 
+def test_a_solution_survives_a_file_and_a_wider_precision(tmp_path):
+    problem = make("multiclass", True)
+    found = js.sweep(problem, (0.3, 0.1), js.FASOLE(), rtol=1e-3)
+    again = js.load(js.save(tmp_path / "found.npz", found))
+    for name in ("labels", "masses"):
+        np.testing.assert_array_equal(getattr(again.dual, name), getattr(found.dual, name))
+    wide = js.recertify(problem, again)
+    assert wide.gap.dtype == np.float64
+    np.testing.assert_allclose(
+        wide.gap, found.certificate.gap, atol=10 * found.certificate.floor.max()
+    )
+    X = np.eye(4, dtype=np.float32)
+    np.testing.assert_array_equal(js.predict(problem, found, X), js.decode(problem, found, X))
+
+
 def test_without_a_method_a_structured_problem_is_solved_too():
     assert js.solve(make("multiclass", False), rtol=1e-2).status == "converged"

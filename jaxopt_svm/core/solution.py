@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxopt_svm.core.protocols import Certificate, Point
 
-__all__ = ["Solution", "Status", "Trace", "load", "open_npz", "save", "write_npz"]
+__all__ = ["Solution", "Status", "Trace", "load", "open_npz", "save", "stored_form", "write_npz"]
 
 
 class Status(StrEnum):
@@ -122,13 +122,38 @@ def _fields(prefix: str, record: NamedTuple) -> dict[str, Any]:
     return {f"{prefix}.{k}": v for k, v in record._asdict().items() if v is not None}
 
 
+_FORMS: dict[str, type] = {}
+
+
+def stored_form(cls):
+    """Decorator for a NamedTuple of arrays that a point may consist of: files can hold it."""
+    _FORMS[cls.__name__] = cls
+    return cls
+
+
+def _parts(prefix: str, value: Any) -> dict[str, Any]:
+    """An array, or the fields of a registered form, under names that ``_whole`` finds again."""
+    if not hasattr(value, "_fields"):
+        return {} if value is None else {prefix: value}
+    if type(value).__name__ not in _FORMS:
+        raise ValueError(f"save: no way is known to store a {type(value).__name__}")
+    return {f"{prefix}.form": type(value).__name__} | _fields(prefix, value)
+
+
+def _whole(prefix: str, arrays: dict[str, np.ndarray]) -> Any:
+    if f"{prefix}.form" not in arrays:
+        return arrays.get(prefix)
+    cls = _FORMS.get(str(arrays[f"{prefix}.form"]))
+    if cls is None:
+        raise ValueError(f"load: the file holds a {arrays[f'{prefix}.form']}, unknown here")
+    return cls(**{f: arrays[f"{prefix}.{f}"] for f in cls._fields if f"{prefix}.{f}" in arrays})
+
+
 def save(path: str | os.PathLike, solution: Solution) -> pathlib.Path:
     """Write a Solution as npz (arrays only, no pickle)."""
-    arrays = {"kind": "solution", "w": solution.w, "passes": solution.passes}
+    arrays: dict[str, Any] = {"kind": "solution", "passes": solution.passes}
     arrays |= {"status": np.asarray(solution.status, str), "method": np.asarray(solution.method)}
-    arrays |= {"lam": solution.lam}
-    if solution.dual is not None:
-        arrays["dual"] = solution.dual
+    arrays |= {"lam": solution.lam} | _parts("w", solution.w) | _parts("dual", solution.dual)
     arrays |= _fields("certificate", solution.certificate) | _fields("trace", solution.trace)
     return write_npz(path, arrays)
 
@@ -143,8 +168,8 @@ def load(path: str | os.PathLike) -> Solution:
     status, method = arrays["status"], arrays["method"]
     single = status.ndim == 0
     return Solution(
-        w=arrays["w"],
-        dual=arrays.get("dual"),
+        w=_whole("w", arrays),
+        dual=_whole("dual", arrays),
         certificate=record("certificate", Certificate),
         status=Status(str(status)) if single else status,
         method=str(method) if single else method,

@@ -8,6 +8,8 @@ import numpy as np
 from jaxopt_svm.core.solution import Solution
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.make import make_rows
+from jaxopt_svm.problems.structured.decode import decode
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = ["decision", "predict"]
 
@@ -26,9 +28,11 @@ def decision(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
     return np.moveaxis(np.asarray(rows.matvec(jnp.moveaxis(w, lanes, 0))), 0, lanes)
 
 
-def predict(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
+def predict(problem: Any, solution: Solution, X: Any) -> np.ndarray:
     """The user's own labels (two: a score of 0 takes the second; more: the largest score), or
-    the scores for regression."""
+    the scores for regression. Structured problems decode (``js.decode``)."""
+    if isinstance(problem, Structured):
+        return decode(problem, solution, X)
     scores = decision(problem, solution, X)
     if problem.labels is None:
         return scores

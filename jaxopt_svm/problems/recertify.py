@@ -42,8 +42,10 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
     )
 
 
-def _one(problem: ERM, point: Point) -> Certificate:
-    """The float64 certificate of one lane, block by block."""
+def _one(problem: Any, point: Point) -> Certificate:
+    """The float64 certificate of one lane, block by block for a linear model."""
+    if not isinstance(problem, ERM):
+        return jax.tree.map(np.asarray, _wide(problem).certificate(_wide(point)))
     small = dataclasses.replace(problem, rows=None)
     w, alpha = _wide(small).complete(_wide(point))
     total = None
@@ -58,18 +60,18 @@ def _one(problem: ERM, point: Point) -> Certificate:
     return jax.tree.map(np.asarray, certificate)
 
 
-def recertify(problem: ERM, solution: Any) -> Certificate:
+def recertify(problem: Any, solution: Any) -> Certificate:
     """The certificates of a Solution (or a Point) in float64, as numpy arrays.
 
     ``problem`` is the one that was solved; for a sweep its lam is taken from the solution.
     """
-    w, dual = solution.w, solution.dual
+    point = Point(solution.w, solution.dual)
     lam = getattr(solution, "lam", problem.lam)
     with jax.enable_x64(True):
         if np.ndim(lam) == 0:
-            return _one(dataclasses.replace(problem, lam=lam), Point(w, dual))
+            return _one(dataclasses.replace(problem, lam=lam), point)
         lanes = [
-            _one(dataclasses.replace(problem, lam=lam[k]), Point(w[k], dual[k]))
+            _one(dataclasses.replace(problem, lam=lam[k]), jax.tree.map(lambda x, k=k: x[k], point))
             for k in range(len(lam))
         ]
     return Certificate(*(np.stack(field) for field in zip(*lanes)))

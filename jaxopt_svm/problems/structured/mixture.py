@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from jaxopt_svm.core.solution import stored_form
+
 __all__ = ["Mixture", "feasible"]
 
 
+@stored_form
 class Mixture(NamedTuple):
     """labels: (n, slots, ...) integers. masses: (n, slots), >= 0, each row sums to one."""
 
