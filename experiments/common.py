@@ -15,7 +15,16 @@ from jaxopt_svm.cli import set_up_jax
 from jaxopt_svm.core.lanes import one_pass, over_lanes
 from jaxopt_svm.data.extra import need
 
-__all__ = ["Found", "compiled_passes", "median_ratio", "new_figure", "rounds", "set_up", "write"]
+__all__ = [
+    "CompileClock",
+    "Found",
+    "compiled_passes",
+    "median_ratio",
+    "new_figure",
+    "rounds",
+    "set_up",
+    "write",
+]
 
 
 class Found(NamedTuple):
@@ -52,6 +61,18 @@ def rounds(functions: list[Callable[[], Any]], repeats: int) -> list[list[float]
             jax.block_until_ready(function())
             mine.append(time.perf_counter() - started)
     return times
+
+
+class CompileClock:
+    """Seconds of tracing and compiling since it was made, so that times can leave them out."""
+
+    def __init__(self):
+        self.seconds = 0.0
+        jax.monitoring.register_event_duration_secs_listener(self._hear)
+
+    def _hear(self, event: str, duration_secs: float, **_) -> None:
+        if event.startswith("/jax/core/compile/"):
+            self.seconds += duration_secs
 
 
 @functools.partial(jax.jit, static_argnames="count")

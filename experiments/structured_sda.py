@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 import jaxopt_svm as js
-from experiments.common import Found, new_figure, set_up
+from experiments.common import CompileClock, Found, new_figure, set_up
 from jaxopt_svm.core.lanes import Loop, next_record
 from jaxopt_svm.data import load_structured
 from jaxopt_svm.report import aligned
@@ -71,10 +71,10 @@ def tasks(quick: bool) -> Iterator[Task]:
         train, test = data.train, data.test
         if train.parents is None:
             problem = js.make_chain(train.X, train.y, classes=data.classes)
-            yield Task("OCR, chains", problem, test, (1e-1, 3e-2, 1e-2, 3e-3), 40.0)
+            yield Task("OCR, chains", problem, test, (1.0, 1e-1, 3e-2, 1e-2), 40.0)
         else:
             problem = js.make_tree(train.X, train.y, train.parents, classes=data.classes)
-            yield Task("UD-EWT, trees", problem, test, (1e-1, 3e-2, 1e-2), 45.0)
+            yield Task("UD-EWT, trees", problem, test, (1.0, 1e-1, 3e-2), 40.0)
 
 
 def test_error(task: Task, w) -> np.ndarray:
@@ -87,15 +87,19 @@ def test_error(task: Task, w) -> np.ndarray:
     return wrong.mean(1)
 
 
-def follow(task: Task, name: str, method: Any) -> Iterator[dict[str, Any]]:
-    """A record for each lambda and certificate until all are done or time is up."""
+def follow(task: Task, name: str, method: Any, clock: CompileClock) -> Iterator[dict[str, Any]]:
+    """A record for each lambda and certificate until all are done or time is up.
+
+    Seconds are without compilation and without the test errors.
+    """
     lams = np.asarray(task.lams)
     method.check(task.problem)
     loop = Loop(task.problem.with_lam(lams), method, jax.random.key(0), None)
-    aside = 0.0  # seconds spent on test errors
+    aside = -clock.seconds
     while loop.active:
         row, lanes = loop.records[-1], loop.lanes[: loop.active]
-        began = time.perf_counter()
+        seconds = row["seconds"][lanes[0]] - aside - clock.seconds
+        began, compiled = time.perf_counter(), clock.seconds
         errors = test_error(task, loop.best.w[: loop.active])
         for k, lane in enumerate(lanes):
             yield {
@@ -105,15 +109,15 @@ def follow(task: Task, name: str, method: Any) -> Iterator[dict[str, Any]]:
                 "passes": loop.r,
                 "oracle_calls": row["oracle_calls"][lane],
                 "updates": row["updates"][lane],
-                "seconds": row["seconds"][lane] - aside,
+                "seconds": seconds,
                 "primal": row["primal"][lane],
                 "dual": row["dual"][lane],
                 "relative_gap": row["gap"][lane] / row["primal"][lane],
                 "test_error": errors[k],
             }
-        aside += time.perf_counter() - began
+        aside += time.perf_counter() - began - (clock.seconds - compiled)
         loop.judge(ASKED, 0.0, 10_000)
-        if loop.active and row["seconds"][lanes[0]] - aside > task.seconds:
+        if seconds > task.seconds:
             return
         if loop.active:
             loop.advance(next_record(loop.r))
@@ -153,7 +157,10 @@ def picture(rows: list[dict[str, Any]], names: list[str]):
             if y == "relative_gap":
                 ax.set_yscale("log")
                 ax.axhline(ASKED, color="grey", lw=0.8, ls=":")
-            unit = {"oracle_calls": "decodings", "seconds": "seconds, all lambdas at once"}[x]
+            unit = {
+                "oracle_calls": "decodings",
+                "seconds": "seconds without compilation, all lambdas at once",
+            }[x]
             ax.set(title=f"{task}, lambda = {lam:g}", xlabel=unit, ylabel=y.replace("_", " "))
             ax.grid(alpha=0.3)
     axes[0, 0].legend(frameon=False, fontsize=8)
@@ -169,10 +176,11 @@ def first(rows: list[dict[str, Any]], task: str, name: str, lam: float) -> dict[
 def main(*, quick: bool = False) -> Found:
     set_up(x64=False)
     methods = QUICK if quick else METHODS
+    clock = CompileClock()
     rows, text, sentences, facts = [], [], [], {}
     for task in tasks(quick):
         for name, method in methods.items():
-            rows += follow(task, name, method)
+            rows += follow(task, name, method, clock)
         lines = []
         for name, lam in itertools.product(methods, task.lams):
             hit = first(rows, task.name, name, lam)
