@@ -30,14 +30,18 @@ from jaxopt_svm.methods import (
     DisDCA,
     Finito,
     Geometric,
+    Huber,
     HydraBeta,
     Last,
     NonConvexTheta,
+    OnePass,
     Quartz,
     Smoothness,
     StrongConvexity,
     Subgradient,
     Undamped,
+    huber_agd,
+    huber_gd,
     hydra,
     iprox_sdca,
     miso,
@@ -50,13 +54,17 @@ from jaxopt_svm.methods import (
     shotgun,
 )
 from jaxopt_svm.methods.primal.step_rules import (
+    AnyTime,
     Bottou,
     Constant,
+    Horizon,
     Hyperbolic,
     InverseLam,
     InverseSqrt,
+    LinearDecay,
     Schedule,
 )
+from jaxopt_svm.problems.ball import Ball, make_ball
 from jaxopt_svm.problems.convert import (
     C_from_lam,
     lam_from_C,
@@ -76,6 +84,12 @@ from jaxopt_svm.problems.losses import (
     SquaredHinge,
 )
 from jaxopt_svm.problems.make import make_erm
+from jaxopt_svm.problems.population import (
+    Errors,
+    Population,
+    error_decomposition,
+    make_population,
+)
 from jaxopt_svm.problems.predict import decision, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
@@ -98,8 +112,15 @@ from jaxopt_svm.problems.structured import (
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.wrappers import estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
+from jaxopt_svm.wrappers.averages import (
+    minibatch_sgd,
+    one_pass_sgd,
+    projected_sgd,
+    subgradient_descent,
+)
 from jaxopt_svm.wrappers.certified import Certified
 from jaxopt_svm.wrappers.from_optax import FromOptax
+from jaxopt_svm.wrappers.on_ball import OnBall, ball_sdca
 from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
 
 __version__ = "0.1.0"
@@ -232,4 +253,24 @@ __all__ = [
     "make_tree",
     "structured_hinge",
     "tree_hinge",
+    # balls, populations, smoothing
+    "AnyTime",
+    "Ball",
+    "Errors",
+    "Horizon",
+    "Huber",
+    "LinearDecay",
+    "OnBall",
+    "OnePass",
+    "Population",
+    "ball_sdca",
+    "error_decomposition",
+    "huber_agd",
+    "huber_gd",
+    "make_ball",
+    "make_population",
+    "minibatch_sgd",
+    "one_pass_sgd",
+    "projected_sgd",
+    "subgradient_descent",
 ]

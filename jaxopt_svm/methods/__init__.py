@@ -25,10 +25,16 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.primal.huber import Huber, huber_agd, huber_gd
+from jaxopt_svm.methods.primal.one_pass import OnePass
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
 
 __all__ = [
+    "Huber",
+    "OnePass",
+    "huber_agd",
+    "huber_gd",
     "s2gd",
     "SVRG",
     "SAGA",

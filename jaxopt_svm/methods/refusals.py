@@ -1,10 +1,12 @@
 """What methods say, before anything compiles, when a problem is not theirs."""
 
 from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
+from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 
 __all__ = [
     "needs_erm",
+    "needs_examples",
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
@@ -22,6 +24,14 @@ def needs_erm(method, problem) -> None:
     if not isinstance(problem, ERM):
         raise ValueError(
             f"{_name(method)} solves ERM problems (js.make_erm); got {type(problem).__name__}"
+        )
+
+
+def needs_examples(method, problem) -> None:
+    if not isinstance(problem, ERM | Ball):
+        raise ValueError(
+            f"{_name(method)} solves ERM problems (js.make_erm) and those over a ball "
+            f"(js.make_ball); got {type(problem).__name__}"
         )
 
 

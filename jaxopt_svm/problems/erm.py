@@ -42,6 +42,8 @@ class ERM:
     labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
     intercept: str = static(default="none")  # the last row of w, unless "none"
 
+    bounded = False  # w may be anything
+
     @property
     def n(self) -> int:
         return self.rows.shape[0]
@@ -49,6 +51,22 @@ class ERM:
     @property
     def d(self) -> int:
         return self.rows.shape[1]
+
+    @property
+    def strength(self):
+        """Of the l2 term a method's step shrinks w by; 0 where a ball takes its place."""
+        return self.lam
+
+    @property
+    def radius(self):
+        """B with ||w*|| <= B for l2: lam ||w*||^2 <= sum_i c_i phi_i(0), so 1/sqrt(lam) for the
+        hinge (proofs_checks/ball_duality.py)."""
+        zero = jnp.zeros_like(self.y)
+        return jnp.sqrt(jnp.sum(self.c * self.loss.value(zero, self.y)) / self.lam)
+
+    def slope_bound(self):
+        """R with ||n c_i phi'_i x_i|| <= R for every i, for losses with |phi'| <= 1."""
+        return jnp.max(self.n * self.c * jnp.sqrt(self.rows.sqnorms))
 
     def weighted(self, values):
         """c_i values_i, whatever axes follow that of the examples."""
