@@ -67,6 +67,14 @@ from jaxopt_svm.problems.convert import (
 )
 from jaxopt_svm.problems.coordinates import Examples, Features, FeaturesOnNodes, with_columns
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernels import (
+    RBF,
+    ConstantKernel,
+    Linear,
+    Periodic,
+    Polynomial,
+    scale_gamma,
+)
 from jaxopt_svm.problems.losses import (
     Absolute,
     Hinge,
@@ -217,6 +225,13 @@ __all__ = [
     "solve",
     "sweep",
     "with_columns",
+    # kernels
+    "ConstantKernel",
+    "Linear",
+    "Periodic",
+    "Polynomial",
+    "RBF",
+    "scale_gamma",
     # structured outputs
     "Chain",
     "Mixture",
