@@ -17,6 +17,7 @@ from jaxopt_svm.methods import (
     SDCA,
     SDNA,
     SGD,
+    SMO,
     SPDC,
     SVRG,
     AccProxSDCA,
@@ -67,6 +68,7 @@ from jaxopt_svm.problems.convert import (
 )
 from jaxopt_svm.problems.coordinates import Examples, Features, FeaturesOnNodes, with_columns
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.kernels import (
     RBF,
     ConstantKernel,
@@ -84,6 +86,7 @@ from jaxopt_svm.problems.losses import (
     SquaredHinge,
 )
 from jaxopt_svm.problems.make import make_erm
+from jaxopt_svm.problems.make_kernel import make_kernel_svm
 from jaxopt_svm.problems.predict import decision, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
@@ -227,10 +230,13 @@ __all__ = [
     "with_columns",
     # kernels
     "ConstantKernel",
+    "KernelSVM",
     "Linear",
     "Periodic",
     "Polynomial",
     "RBF",
+    "SMO",
+    "make_kernel_svm",
     "scale_gamma",
     # structured outputs
     "Chain",

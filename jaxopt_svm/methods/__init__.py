@@ -25,6 +25,7 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
 
@@ -53,6 +54,7 @@ __all__ = [
     "SDCA",
     "SDNA",
     "SGD",
+    "SMO",
     "SPDC",
     "AccProxSDCA",
     "Alpha",
