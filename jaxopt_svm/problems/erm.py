@@ -59,6 +59,7 @@ class ERM:
     columns: Any = None  # X by features, for methods that visit them (problems/coordinates.py)
     labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
     intercept: str = static(default="none")  # the last row of w, unless "none"
+    lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
 
     @property
     def n(self) -> int:
