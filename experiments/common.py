@@ -12,7 +12,7 @@ import jax
 from jax import lax
 
 from jaxopt_svm.cli import set_up_jax
-from jaxopt_svm.core.lanes import _over_lanes, one_pass
+from jaxopt_svm.core.lanes import one_pass, over_lanes
 from jaxopt_svm.data.extra import need
 
 __all__ = ["Found", "compiled_passes", "median_ratio", "new_figure", "rounds", "set_up", "write"]
@@ -56,7 +56,7 @@ def rounds(functions: list[Callable[[], Any]], repeats: int) -> list[list[float]
 
 @functools.partial(jax.jit, static_argnames="count")
 def _several_passes(problem, method, state, key, count: int):
-    step = _over_lanes(one_pass, problem, None, 0, None, None)
+    step = over_lanes(one_pass, problem, None, 0, None, None)
     return lax.fori_loop(0, count, lambda r, s: step(problem, method, s, key, r), state)
 
 
@@ -65,7 +65,7 @@ def compiled_passes(problem, method, count: int) -> tuple[Callable[[], Any], flo
 
     With a grid in ``problem.lam`` it is one program for all of them.
     """
-    state = _over_lanes(method.init, problem)(problem)
+    state = over_lanes(method.init, problem)(problem)
     arguments = (problem, method, state, jax.random.key(0))
     started = time.perf_counter()
     compiled = _several_passes.lower(*arguments, count).compile()

@@ -17,6 +17,7 @@ from jaxopt_svm.methods import (
     SDCA,
     SDNA,
     SGD,
+    SMO,
     SPDC,
     SVRG,
     AccProxSDCA,
@@ -75,6 +76,15 @@ from jaxopt_svm.problems.convert import (
 )
 from jaxopt_svm.problems.coordinates import Examples, Features, FeaturesOnNodes, with_columns
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernel import KernelSVM
+from jaxopt_svm.problems.kernels import (
+    RBF,
+    ConstantKernel,
+    Linear,
+    Periodic,
+    Polynomial,
+    scale_gamma,
+)
 from jaxopt_svm.problems.losses import (
     Absolute,
     Hinge,
@@ -84,6 +94,7 @@ from jaxopt_svm.problems.losses import (
     SquaredHinge,
 )
 from jaxopt_svm.problems.make import make_erm
+from jaxopt_svm.problems.make_kernel import make_kernel_svm
 from jaxopt_svm.problems.population import (
     Errors,
     Population,
@@ -238,6 +249,16 @@ __all__ = [
     "solve",
     "sweep",
     "with_columns",
+    # kernels
+    "ConstantKernel",
+    "KernelSVM",
+    "Linear",
+    "Periodic",
+    "Polynomial",
+    "RBF",
+    "SMO",
+    "make_kernel_svm",
+    "scale_gamma",
     # structured outputs
     "Chain",
     "Mixture",

@@ -19,7 +19,7 @@ from jaxopt_svm.core import lanes
 from tests import toy
 
 TABLE = {case.id: case for case in toy.table()}
-FIXTURES = {"dense64": toy.dense64, "padded32": toy.padded32}
+ERM = {name: case for name, case in TABLE.items() if case.loss is not None}
 LAMS = (0.05, 0.1, 0.3)
 PASSES = 3
 
@@ -52,7 +52,7 @@ def programs_compiled() -> int:
 @functools.cache
 def evidence(name: str, fixture: str) -> Evidence:
     case = TABLE[name]
-    problem = FIXTURES[fixture](case.loss, **case.options)
+    problem = case.problem(fixture)
     method = case.method
     full = js.solve(problem, method, rtol=0.0, max_passes=case.passes)
     before = programs_compiled()
@@ -66,7 +66,7 @@ def evidence(name: str, fixture: str) -> Evidence:
     return Evidence(case, problem, full, stopped, target, grid, loop, programs)
 
 
-every_run = pytest.mark.parametrize("fixture", FIXTURES)
+every_run = pytest.mark.parametrize("fixture", toy.FIXTURES)
 every_method = pytest.mark.parametrize("name", TABLE)
 
 
@@ -111,8 +111,8 @@ def the_gap_closes_as_far_as_promised(e: Evidence, fixture: str) -> None:
 
 
 def _best_dual(e: Evidence) -> float:
-    """A lower bound of P* that is as good as SDCA makes it."""
-    return float(js.solve(e.problem, js.SDCA(), rtol=1e-12, max_passes=500).certificate.dual)
+    """A lower bound of P* that is as good as a strong method makes it."""
+    return float(js.solve(e.problem, e.case.referee, rtol=1e-12, max_passes=500).certificate.dual)
 
 
 def the_solution_is_what_the_problem_certifies(e: Evidence) -> None:
@@ -134,6 +134,12 @@ def a_sweep_equals_a_loop(e: Evidence) -> None:
     exact = e.problem.c.dtype == np.float64
     rtol = 1e-10 if exact else 2e-3
     for k, one in enumerate(e.loop):
+        if e.case.picks and not exact:
+            ours = jax.tree.map(lambda x, k=k: x[k], e.grid.certificate)
+            floor = float(ours.floor + one.certificate.floor)
+            assert ours.dual <= one.certificate.primal + floor, "both intervals hold P*"
+            assert one.certificate.dual <= ours.primal + floor
+            continue
         np.testing.assert_allclose(e.grid.trace.primal[k], one.trace.primal, rtol=rtol)
         np.testing.assert_allclose(e.grid.trace.dual[k], one.trace.dual, rtol=rtol, atol=rtol)
         np.testing.assert_allclose(e.grid.w[k], one.w, rtol=rtol, atol=rtol)
@@ -161,7 +167,7 @@ def the_state_keeps_its_type(e: Evidence) -> None:
 
 
 # msdca takes an exact eigenvalue for dense rows and a bound of it for sparse ones
-SAME_STEPS = [n for n, c in TABLE.items() if c.linear and not c.options and n != "msdca"]
+SAME_STEPS = [n for n, c in ERM.items() if c.linear and not c.options and n != "msdca"]
 
 
 @pytest.mark.parametrize("name", SAME_STEPS)
@@ -184,7 +190,7 @@ def test_every_registered_name_is_in_the_table():
 
 @pytest.mark.full
 @pytest.mark.parametrize("loss", toy.LOSSES)
-@every_method
+@pytest.mark.parametrize("name", ERM)
 def test_every_method_with_every_loss(name, loss):
     """The cross product: whatever a method does not refuse, it must do without breaking a law."""
     case = TABLE[name]

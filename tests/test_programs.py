@@ -39,7 +39,7 @@ def one_pass(p, method, batched: bool):
     def steps(problem, method, state, samples):
         return jax.lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
 
-    over = lanes._over_lanes(steps, grid, None, 0, None)
+    over = lanes.over_lanes(steps, grid, None, 0, None)
     return over, (grid, method, state, method.draw(p, jax.random.key(0)))
 
 

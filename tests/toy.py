@@ -3,6 +3,7 @@
 A new method adds one line to ``table``; the laws of test_contract.py then hold it to account.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,13 @@ LAM = 0.1
 class Case(NamedTuple):
     """A row of the table.
 
+    loss: of the ERM problem; None for the rows of a family with fixtures of its own.
     passes: how many it is given. gap: what its gap must then be below (float64).
     linear: theory promises a linear rate, so ``gap`` is 1e-6 or less.
-    names: registered names this row stands for.
+    names: registered names this row stands for. options: for ``make_erm``.
+    problems: how each fixture makes its problem; those of ERM unless given.
+    referee: a method that solves the problem well, for the bounds that need P*.
+    picks: steps choose by an argmax, which rounding may decide differently alone and in a batch.
     """
 
     id: str
@@ -30,7 +35,15 @@ class Case(NamedTuple):
     gap: float
     linear: bool = False
     names: tuple[str, ...] = ()
-    options: dict[str, Any] = {}  # noqa: RUF012  for make_erm
+    options: dict[str, Any] = {}  # noqa: RUF012
+    problems: dict[str, Callable[[], Any]] | None = None
+    referee: Any = js.SDCA()
+    picks: bool = False
+
+    def problem(self, fixture: str) -> Any:
+        if self.problems is not None:
+            return self.problems[fixture]()
+        return FIXTURES[fixture](self.loss, **self.options)
 
 
 def matrix(n: int = N, d: int = D, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +79,8 @@ def padded32(loss, **options: Any) -> js.ERM:
     return js.make_erm(sp.csr_matrix(X.astype(np.float32)), targets(y, loss), loss=loss, **options)
 
 
+FIXTURES = {"dense64": dense64, "padded32": padded32}
+
 LOSSES = {
     "hinge": js.Hinge(),
     "smooth_hinge": js.SmoothHinge(0.5),
@@ -79,7 +94,7 @@ _ADAM = optax.adam(0.01)
 _DECAY = lambda problem: optax.sgd(lambda t: 1.0 / (problem.lam * (t + 1.0)))
 
 
-def table() -> list[Case]:
+def erm_table() -> list[Case]:
     hinge, smooth, logistic = LOSSES["hinge"], LOSSES["smooth_hinge"], LOSSES["logistic"]
     net = {"regularizer": js.ElasticNet(0.1)}
     return [
@@ -145,3 +160,10 @@ def table() -> list[Case]:
         Case("optax-adam", js.FromOptax(_ADAM, batch=8), smooth, 200, 2e-2, names=("adam",)),
         Case("optax-decay", js.FromOptax(_DECAY, batch=8), logistic, 200, 2e-2),
     ]
+
+
+def table() -> list[Case]:
+    """Every row; each family of problems other than ERM has a file of its own."""
+    from tests import toy_structured
+
+    return [*erm_table(), *toy_structured.table()]

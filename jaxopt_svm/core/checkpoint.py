@@ -14,9 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxopt_svm.core.lanes import take_lanes
 from jaxopt_svm.core.solution import open_npz, write_npz
 
 __all__ = ["Store", "fingerprint"]
+
+FIELDS = ("lanes", "passes", "smallest", "stalled", "settled", "full")
 
 
 def _array(leaf) -> np.ndarray:
@@ -57,7 +60,7 @@ class Store:
         if self.path is None:
             return
         arrays: dict[str, Any] = {"kind": "checkpoint", "fingerprint": self.fingerprint}
-        for name in ("lanes", "active", "r", "passes", "smallest", "stalled"):
+        for name in (*FIELDS, "active", "r", "grown"):
             arrays[name] = getattr(loop, name)
         arrays["status"] = loop.status.astype(str)
         arrays["elapsed"] = time.perf_counter() - loop.started
@@ -80,11 +83,13 @@ class Store:
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "
                 "name another file or delete this one"
             )
+        for _ in range(int(arrays["grown"])):
+            loop.grow_to(loop.method.grown())
         best_structure = jax.tree.structure(loop.best)
         structure = jax.tree.structure((loop.state, loop.best))
         leaves = [jnp.asarray(arrays[f"leaf.{k}"]) for k in range(structure.num_leaves)]
         loop.state, loop.best = jax.tree.unflatten(structure, leaves)
-        for name in ("lanes", "passes", "smallest", "stalled"):
+        for name in FIELDS:
             setattr(loop, name, arrays[name])
         loop.active, loop.r = int(arrays["active"]), int(arrays["r"])
         loop.status = arrays["status"].astype(object)
@@ -100,7 +105,7 @@ class Store:
         rows = range(len(columns["gap"]))
         loop.records = [{name: a[k] for name, a in columns.items()} for k in rows]
         if loop.batched:
-            loop.problem = loop.problem.with_lam(loop.lams[loop.lanes])
+            loop.problem = take_lanes(loop.whole, loop.lanes)
 
 
 def _columns(records) -> dict[str, np.ndarray]:

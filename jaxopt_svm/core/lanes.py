@@ -1,6 +1,7 @@
 """Lanes: one problem, or a grid of them in one program, advanced by the host and judged.
 
 The pure pieces come first (a pass, a certificate, the best pair so far); ``Loop`` is the host side.
+What a method may add to the protocol is listed at ``core.protocols.Method``.
 """
 
 import dataclasses
@@ -15,17 +16,34 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Certificate, Method, Point
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
-__all__ = ["Loop", "certify", "lane_axes", "next_record", "one_pass"]
+__all__ = [
+    "Loop",
+    "certify",
+    "lane_axes",
+    "next_record",
+    "one_lane",
+    "one_pass",
+    "over_lanes",
+    "samples",
+    "take_lanes",
+]
 
 STALLED = 5  # records without improvement, near the floor, before a lane is called finished
 NEAR_FLOOR = 10.0
 WIDTHS = (1, 8, 32, 128, 512, 2048)  # lanes are re-packed to these; each is one compilation
 
 
+def samples(problem, method: Method, state, key: Array, r):
+    """The samples of pass r; a method that aims by its state does so once a pass."""
+    drawn = method.draw(problem, jax.random.fold_in(key, r))
+    aim = getattr(method, "aim", None)
+    return drawn if aim is None else aim(problem, state, drawn)
+
+
 def one_pass(problem, method: Method, state, key: Array, r):
     """Pass r: draw once, then step through the samples."""
-    samples = method.draw(problem, jax.random.fold_in(key, r))
-    return lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
+    drawn = samples(problem, method, state, key, r)
+    return lax.scan(lambda s, x: (method.step(problem, s, x), None), state, drawn)[0]
 
 
 def certify(problem, method: Method, state) -> tuple[Point, Certificate]:
@@ -43,12 +61,30 @@ class Best(NamedTuple):
     dual_value: Array
 
 
+def lane_fields(problem) -> tuple[str, ...]:
+    """Names of the fields with an entry for each lane: lam, and what the problem names beside."""
+    return getattr(problem, "lanes", ("lam",))
+
+
 def lane_axes(problem):
-    """vmap axes for a problem whose lam has a leading axis: everything else is shared."""
-    return dataclasses.replace(jax.tree.map(lambda _: None, problem), lam=0)
+    """vmap axes for a problem whose lam has a leading axis: what has no lanes is shared."""
+    axes = {f: jax.tree.map(lambda _: 0, getattr(problem, f)) for f in lane_fields(problem)}
+    return dataclasses.replace(jax.tree.map(lambda _: None, problem), **axes)
 
 
-def _over_lanes(function, problem, *axes):
+def take_lanes(problem, slots):
+    """The problem of some lanes, or of one of them (``slots`` a number)."""
+    take = lambda tree: jax.tree.map(lambda x: x[slots], tree)
+    fields = {f: take(getattr(problem, f)) for f in lane_fields(problem)}
+    return dataclasses.replace(problem, **fields)
+
+
+def one_lane(problem):
+    """The problem itself, or the first of its lanes."""
+    return problem if jnp.ndim(problem.lam) == 0 else take_lanes(problem, 0)
+
+
+def over_lanes(function, problem, *axes):
     """``function`` itself for one lam, its vmap for a grid of them."""
     if jnp.ndim(problem.lam) == 0:
         return function
@@ -86,17 +122,23 @@ def _begin(problem, method, start):
         state = method.init(problem, start)
         return state, *_update(problem, method, None, state)
 
-    lanes = jnp.ndim(problem.lam) and start is not None and jnp.ndim(start.w) > 1
-    return _over_lanes(one, problem, 0 if lanes else None)(problem, start)
+    lanes = jnp.ndim(problem.lam) and start is not None and _has_lanes(problem, start)
+    return over_lanes(one, problem, 0 if lanes else None)(problem, start)
+
+
+def _has_lanes(problem, start: Point) -> bool:
+    """Whether a start has one entry for each lane, rather than one for all."""
+    rank = lambda w: jnp.ndim(jax.tree.leaves(w)[0])
+    return rank(start.w) > rank(jax.eval_shape(lambda: one_lane(problem).origin().w))
 
 
 @jax.jit
 def _advance(problem, method, state, best, key, first, count):
     """``count`` passes from pass ``first``, then a certificate."""
-    step = _over_lanes(one_pass, problem, None, 0, None, None)
+    step = over_lanes(one_pass, problem, None, 0, None, None)
     body = lambda r, s: step(problem, method, s, key, r)
     state = lax.fori_loop(first, first + count, body, state)
-    update = _over_lanes(_update, problem, None, 0, 0)
+    update = over_lanes(_update, problem, None, 0, 0)
     best, certificate = update(problem, method, best, state)
     return state, best, certificate
 
@@ -105,7 +147,7 @@ def _advance(problem, method, state, best, key, first, count):
 def _finish(problem, best: Best) -> Certificate:
     """The certificate of the best pair, from the pair alone."""
     one = lambda problem, best: problem.certificate(Point(best.w, best.dual))
-    return _over_lanes(one, problem, 0)(problem, best)
+    return over_lanes(one, problem, 0)(problem, best)
 
 
 @jax.jit
@@ -114,16 +156,37 @@ def _take(tree, lanes):
     return jax.tree.map(lambda x: x[lanes], tree)
 
 
+def _enlarge(tree, shapes):
+    """Arrays padded with zeros at the end of each axis to the shapes asked for."""
+
+    def one(x, wanted):
+        more = [(0, b - a) for a, b in zip(x.shape, wanted.shape, strict=True)]
+        return jnp.pad(x, more) if any(b for _, b in more) else x
+
+    return jax.tree.map(one, tree, shapes)
+
+
+def _stack(lanes: list[Any]) -> Any:
+    """Lanes one above the other; one that stopped before a capacity grew is padded with zeros."""
+    widest = [max(sizes) for sizes in zip(*(np.shape(x) for x in lanes))]
+    stacked = np.zeros((len(lanes), *widest), lanes[0].dtype)
+    for k, x in enumerate(lanes):
+        stacked[(k, *map(slice, np.shape(x)))] = x
+    return stacked
+
+
 def next_record(r: int) -> int:
     """Passes until the next certificate: each of the first ones, then an eighth of the total."""
     return max(1, r // 8)
 
 
-def _judge(certificate, stalled, r, rtol, atol, max_passes) -> np.ndarray:
+def _judge(certificate, stalled, settled, full, r, rtol, atol, max_passes) -> np.ndarray:
     """A Status for each lane. ``stalled``: records since the gap last improved."""
     primal, gap, floor = certificate.primal, certificate.gap, certificate.floor
     status = np.full(primal.shape, Status.RUNNING, dtype=object)
     status[r >= max_passes] = Status.MAX_PASSES
+    status[full] = Status.CAPACITY
+    status[settled] = Status.SETTLED
     near = (gap <= floor) | ((stalled >= STALLED) & (gap <= NEAR_FLOOR * floor))
     status[near] = Status.PRECISION_FLOOR
     status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
@@ -139,10 +202,13 @@ class Loop:
     """
 
     def __init__(self, problem, method, key, start):
+        holding = getattr(method, "holding", None)
+        if holding is not None and start is not None:
+            method = holding(start)
         self.problem, self.method, self.key = problem, method, key
+        self.whole, self.grown = problem, 0
         self.batched = bool(jnp.ndim(problem.lam))
         self.count = problem.lam.shape[0] if self.batched else 1
-        self.lams = problem.lam
         self.state, self.best, certificate = _begin(problem, method, start)
         self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
         self.active = self.count
@@ -153,6 +219,8 @@ class Loop:
         self.stored: list[Best | None] = [None] * self.count
         self.smallest = np.full(self.count, np.inf)
         self.stalled = np.zeros(self.count, int)
+        self.settled = np.zeros(self.count, bool)
+        self.full = np.zeros(self.count, bool)
         self.records: list[dict[str, np.ndarray]] = []
         self._record(certificate)
 
@@ -169,6 +237,12 @@ class Loop:
             row[field][ids] = values
         row["passes"] = np.full(self.count, float(self.r))
         row["seconds"] = np.full(self.count, time.perf_counter() - self.started)
+        if hasattr(self.method, "counted"):
+            for field, values in self._host(self.method.counted(self.state))._asdict().items():
+                row[field] = np.full(self.count, np.nan)
+                row[field][ids] = values
+            if self.records and getattr(self.method, "settles", False):
+                self.settled[ids] = (row["updates"] == self.records[-1]["updates"])[ids]
         self.records.append(row)
         improved = now.gap < self.smallest[ids]
         self.stalled[ids] = np.where(improved, 0, self.stalled[ids] + 1)
@@ -180,7 +254,8 @@ class Loop:
         ids = self.lanes[: self.active]
         row = self.records[-1]
         now = Certificate(*(row[f][ids] for f in Certificate._fields))
-        status = _judge(now, self.stalled[ids], self.r, rtol, atol, max_passes)
+        facts = (self.stalled[ids], self.settled[ids], self.full[ids])
+        status = _judge(now, *facts, self.r, rtol, atol, max_passes)
         self.stop(status)
 
     def stop(self, status: np.ndarray) -> None:
@@ -204,7 +279,7 @@ class Loop:
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = _take((self.state, self.best), slots)
-        self.problem = self.problem.with_lam(self.problem.lam[slots])
+        self.problem = take_lanes(self.problem, slots)
 
     def advance(self, count: int) -> None:
         self.state, self.best, certificate = _advance(
@@ -213,17 +288,44 @@ class Loop:
         certificate = jax.block_until_ready(certificate)
         self.r += count
         self._record(certificate)
+        if hasattr(self.method, "grown"):
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Double a capacity that some lane has filled; at its limit the lane is called full."""
+        full = self._host(self.state.full)
+        if not full.any():
+            return
+        method = self.method.grown()
+        if method is None:
+            self.full[self.lanes[: self.active]] = full
+            return
+        self.grow_to(method)
+        self.state = self.state._replace(full=jnp.zeros_like(self.state.full))
+
+    def grow_to(self, method) -> None:
+        """Go on with a roomier method: what it has room for now is empty, that is, zero."""
+
+        def shapes(problem):
+            state = method.init(problem, None)
+            return state, certify(problem, method, state)[0]
+
+        state, point = jax.eval_shape(over_lanes(shapes, self.problem), self.problem)
+        best = self.best._replace(dual=_enlarge(self.best.dual, point.dual))
+        self.state, self.best, self.method = _enlarge(self.state, state), best, method
+        self.grown += 1
 
     def solution(self, problem, name: str) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed."""
-        stack = lambda *lanes: np.stack(lanes) if self.batched else lanes[0]
+        stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
         certificate = _finish(problem, best)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
-        spent = self.method.spent(self.problem)._asdict()
-        rows |= {k: rows["passes"] * per_pass for k, per_pass in spent.items()}
+        if not hasattr(self.method, "counted"):
+            spent = self.method.spent(one_lane(self.problem))._asdict()
+            rows |= {k: rows["passes"] * per_pass for k, per_pass in spent.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(

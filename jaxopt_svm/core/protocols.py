@@ -76,7 +76,11 @@ class Spent(NamedTuple):
 
 
 class Problem(Protocol):
-    """Data, loss and lam. The certificate belongs to the problem, never to a method."""
+    """Data, loss and lam. The certificate belongs to the problem, never to a method.
+
+    A batch of problems is one problem whose lam has a leading axis. ``lanes``, a static tuple of
+    names that starts as ("lam",), says which other fields have that axis too; the rest is shared.
+    """
 
     lam: Any
 
@@ -96,7 +100,17 @@ class Problem(Protocol):
 
 
 class Method(Protocol[State]):
-    """A frozen pytree of hyper-parameters with pure functions."""
+    """A frozen pytree of hyper-parameters with pure functions.
+
+    What a method may define beyond the protocol, each where it needs it:
+      prepare(problem) -> problem       made on the host before anything compiles
+      aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
+      counted(state) -> Spent           totals so far, where the cost of a pass is not constant
+      settles = True                    a stretch of passes without an update ends the lane
+      capacity, grown() -> method       a static size; when ``state.full`` is set the host doubles
+                                        it and pads the state with zeros; None ends the lane
+      holding(start) -> method          the same with the capacity that a start asks for
+    """
 
     def check(self, problem: Any) -> None:
         """Refuse, in words, what the method cannot do, before anything compiles."""

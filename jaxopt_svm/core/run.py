@@ -23,8 +23,8 @@ from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.lanes import Loop, certify, next_record, one_pass
-from jaxopt_svm.core.protocols import Point
+from jaxopt_svm.core.lanes import Loop, certify, next_record, one_lane, one_pass, samples
+from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -70,38 +70,41 @@ def run(
     key = _key(key)
     state = method.init(problem, start)
 
-    def certificate(state):
-        return certify(problem, method, state)[1]
+    counted = getattr(method, "counted", lambda state: ())
 
-    def stretch(state, samples):
-        state = lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
-        return state, certificate(state)
+    def record(state):
+        return certify(problem, method, state)[1], counted(state)
+
+    def stretch(state, drawn):
+        state = lax.scan(lambda s, x: (method.step(problem, s, x), None), state, drawn)[0]
+        return state, record(state)
 
     def record_inside(state, r):
-        samples = method.draw(problem, jax.random.fold_in(key, r))
-        steps = jax.tree.leaves(samples)[0].shape[0]
+        drawn = samples(problem, method, state, key, r)
+        steps = jax.tree.leaves(drawn)[0].shape[0]
         if steps < within:
             raise ValueError(f"run: within = {within} records, but a pass has {steps} steps")
         # the few steps that do not divide evenly come first, so each pass ends on a record
         first = steps % within
-        state, _ = stretch(state, jax.tree.map(lambda x: x[:first], samples))
+        state, _ = stretch(state, jax.tree.map(lambda x: x[:first], drawn))
         cut = lambda x: x[first:].reshape(within, steps // within, *x.shape[1:])
-        return lax.scan(stretch, state, jax.tree.map(cut, samples))
+        return lax.scan(stretch, state, jax.tree.map(cut, drawn))
 
     def record_between(state, r):
         body = lambda k, s: one_pass(problem, method, s, key, r * every + k)
         state = lax.fori_loop(0, every, body, state)
-        return state, certificate(state)
+        return state, record(state)
 
-    first = certificate(state)
+    first = record(state)
     body = record_inside if within > 1 else record_between
     state, rest = lax.scan(body, state, jnp.arange(passes // every))
     count = passes // every * within
-    certificates = jax.tree.map(
+    certificates, spent = jax.tree.map(
         lambda a, b: jnp.concatenate([a[None], b.reshape(count)]), first, rest
     )
-    spent = method.spent(problem)
     at = jnp.arange(count + 1, dtype=problem.lam.dtype) * (every / within)
+    if not spent:
+        spent = Spent(*(at * per_pass for per_pass in method.spent(problem)))
     dual = lax.cummax(certificates.dual)
     return state, Trace(
         primal=certificates.primal,
@@ -109,9 +112,9 @@ def run(
         gap=certificates.primal - dual,
         floor=certificates.floor,
         passes=at,
-        work=at * spent.work,
-        oracle_calls=at * spent.oracle_calls,
-        updates=at * spent.updates,
+        work=spent.work,
+        oracle_calls=spent.oracle_calls,
+        updates=spent.updates,
     )
 
 
@@ -146,7 +149,10 @@ def _check_start(problem, start: Point | None, lanes: int | None) -> None:
     if start is None:
         return
     origin = jax.eval_shape(problem.origin)
-    for name in ("w", "dual"):
+    own = getattr(problem, "check_dual", None)  # where dual points have several forms
+    if own is not None:
+        own(start.dual)
+    for name in ("w", "dual") if own is None else ("w",):
         wanted, given = (
             jax.tree.leaves(getattr(origin, name)),
             jax.tree.leaves(getattr(start, name)),
@@ -223,6 +229,8 @@ def solve(
 ) -> Solution:
     """Solve until the certified gap is at most ``atol + rtol |P|``.
 
+    A problem whose lam has a leading axis already (see its ``lanes``) is solved as one batch.
+
     Args:
       method: a Method, a registered name, or None to have one chosen.
       max_passes: budget in passes over the data.
@@ -232,7 +240,8 @@ def solve(
       checkpoint: a file, written at every record; if it exists the solve goes on from it,
         bit for bit as if it had never stopped.
     """
-    method = _check(problem, method, rtol, atol, max_passes, start)
+    lanes = problem.lam.shape[0] if np.ndim(problem.lam) else None
+    method = _check(one_lane(problem), method, rtol, atol, max_passes, start, lanes)
     problem = prepare(problem, method)
     return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 

@@ -21,6 +21,7 @@ class Status(StrEnum):
     RUNNING = "running"  # it has not
     CONVERGED = "converged"  # gap <= atol + rtol |P|
     MAX_PASSES = "max_passes"  # the budget is spent; the certificate says how far it got
+    SETTLED = "settled"  # the method's own rule: whole passes without an update
     PRECISION_FLOOR = "precision_floor"  # the gap is at the rounding level of this dtype
     DIVERGED = "diverged"  # nan or inf appeared; w is the best point before that
     INTERRUPTED = "interrupted"  # Ctrl-C; w is the best point so far

@@ -25,6 +25,7 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.huber import Huber, huber_agd, huber_gd
 from jaxopt_svm.methods.primal.one_pass import OnePass
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
@@ -59,6 +60,7 @@ __all__ = [
     "SDCA",
     "SDNA",
     "SGD",
+    "SMO",
     "SPDC",
     "AccProxSDCA",
     "Alpha",

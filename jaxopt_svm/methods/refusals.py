@@ -3,10 +3,15 @@
 from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
 from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernel import KernelSVM
+from jaxopt_svm.problems.losses import Hinge
 
 __all__ = [
     "needs_erm",
     "needs_examples",
+    "needs_free_intercept",
+    "needs_kernel",
+    "needs_kernel_hinge",
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
@@ -79,4 +84,29 @@ def refuse_free_intercept(method, problem) -> None:
         raise ValueError(
             f'{_name(method)} cannot fit intercept="free"; use Subgradient or FromOptax, '
             'or make the problem with intercept="penalised"'
+        )
+
+
+def needs_kernel(method, problem) -> None:
+    if not isinstance(problem, KernelSVM):
+        raise ValueError(
+            f"{_name(method)} works on a Gram matrix (js.make_kernel_svm); "
+            f"got {type(problem).__name__}"
+        )
+
+
+def needs_kernel_hinge(method, problem) -> None:
+    needs_kernel(method, problem)
+    if not isinstance(problem.loss, Hinge):
+        raise ValueError(
+            f"{_name(method)} solves the quadratic program of the hinge; for "
+            f"{type(problem.loss).__name__} use BoxSDCA"
+        )
+
+
+def needs_free_intercept(method, problem) -> None:
+    if problem.intercept != "free":
+        raise ValueError(
+            f'{_name(method)} moves pairs along sum beta = 0, which is intercept="free"; for '
+            f'"{problem.intercept}" use BoxSDCA, ActiveSet or InteriorPoint'
         )

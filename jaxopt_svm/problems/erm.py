@@ -25,7 +25,25 @@ from jax import Array
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree, static
 
-__all__ = ["ERM"]
+__all__ = ["ERM", "balanced"]
+
+
+def weighted(c, values):
+    """c_i values_i, whatever axes follow that of the examples."""
+    return c.reshape(-1, *(1,) * (values.ndim - 1)) * values
+
+
+def balanced(c, alpha):
+    """alpha with sum_i c_i alpha_i = 0, as a free intercept asks for.
+
+    Every domain is star-shaped about 0, so the heavier sign is scaled down until the two
+    balance, in each output by itself.
+    """
+    total = lambda part: jnp.sum(weighted(c, part), axis=0, keepdims=True)
+    up, down = total(jnp.maximum(alpha, 0.0)), total(jnp.maximum(-alpha, 0.0))
+    level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
+    share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
+    return alpha * (level / share)
 
 
 @pytree
@@ -41,6 +59,7 @@ class ERM:
     columns: Any = None  # X by features, for methods that visit them (problems/coordinates.py)
     labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
     intercept: str = static(default="none")  # the last row of w, unless "none"
+    lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
 
     bounded = False  # w may be anything
 
@@ -70,7 +89,7 @@ class ERM:
 
     def weighted(self, values):
         """c_i values_i, whatever axes follow that of the examples."""
-        return self.c.reshape(-1, *(1,) * (values.ndim - 1)) * values
+        return weighted(self.c, values)
 
     def with_lam(self, lam) -> "ERM":
         return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
@@ -103,22 +122,12 @@ class ERM:
         return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.weighted(slope))
 
     def complete(self, point: Point) -> Point:
-        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible.
-
-        A free intercept asks for sum_i c_i alpha_i = 0. Every domain is star-shaped about 0, so
-        the heavier sign is scaled down until the two balance, in each output by itself.
-        """
+        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible."""
         alpha = point.dual
         if alpha is None:
             alpha = -self.loss.slope(self.rows.matvec(point.w), self.y)
         alpha = self.loss.clip(alpha, self.y)
-        if self.regularizer.free:
-            total = lambda part: jnp.sum(self.weighted(part), axis=0, keepdims=True)
-            up, down = total(jnp.maximum(alpha, 0.0)), total(jnp.maximum(-alpha, 0.0))
-            level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
-            share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
-            alpha = alpha * (level / share)
-        return Point(point.w, alpha)
+        return Point(point.w, balanced(self.c, alpha) if self.regularizer.free else alpha)
 
     def sums(self, w, alpha) -> "Sums":
         """What a certificate adds up over the examples, two products with X."""

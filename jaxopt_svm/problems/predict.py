@@ -12,8 +12,13 @@ from jaxopt_svm.problems.make import make_rows
 __all__ = ["decision", "predict"]
 
 
-def decision(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
-    """<x, w> with the intercept: (rows,), or (rows, m) for m outputs; a grid adds a first axis."""
+def decision(problem: Any, solution: Solution, X: Any) -> np.ndarray:
+    """<x, w> with the intercept: (rows,), or (rows, m) for m outputs; a grid adds a first axis.
+
+    A problem that is not linear in x answers by its own ``scores``.
+    """
+    if not isinstance(problem, ERM):
+        return problem.scores(solution.w, X)
     rows = make_rows(X, constant=problem.intercept != "none", dtype=problem.c.dtype)
     w = jnp.asarray(solution.w)
     lanes = w.ndim - problem.y.ndim  # 1 for a grid, else 0
@@ -26,7 +31,7 @@ def decision(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
     return np.moveaxis(np.asarray(rows.matvec(jnp.moveaxis(w, lanes, 0))), 0, lanes)
 
 
-def predict(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
+def predict(problem: Any, solution: Solution, X: Any) -> np.ndarray:
     """The user's own labels (two: a score of 0 takes the second; more: the largest score), or
     the scores for regression."""
     scores = decision(problem, solution, X)

@@ -60,6 +60,7 @@ class Structured:
     lam: Array  # ()
     labels: tuple | None = static(default=None)  # what labels 0, 1, ... were called
     bias: bool = static(default=False)  # the last feature is an appended constant
+    lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
 
     @property
     def n(self) -> int:

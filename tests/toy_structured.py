@@ -1,0 +1,7 @@
+"""Rows of the table for structured outputs."""
+
+from tests.toy import Case
+
+
+def table() -> list[Case]:
+    return []
