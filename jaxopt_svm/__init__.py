@@ -7,6 +7,16 @@ from jaxopt_svm.core.run import lam_grid, path, prepare, run, solve, sweep
 from jaxopt_svm.core.sampling import Importance, Nice, Norms, Optimal, Powers, Shuffled, Uniform
 from jaxopt_svm.core.sets import Bucket, Distributed, Independent, Partition
 from jaxopt_svm.core.solution import Solution, Status, Trace, load, save
+from jaxopt_svm.gp.bayes import Posterior, logistic_posterior
+from jaxopt_svm.gp.classification import (
+    GPClassifier,
+    average_sigmoid,
+    mackay_sigmoid,
+    make_gp_classifier,
+)
+from jaxopt_svm.gp.fit import Fit, fit_gp
+from jaxopt_svm.gp.regression import GP, log_evidence, make_gp, prior_sample
+from jaxopt_svm.gp.ridge import KernelRidge, kernel_ridge
 from jaxopt_svm.methods import (
     APCG,
     ASDCA,
@@ -33,6 +43,7 @@ from jaxopt_svm.methods import (
     Geometric,
     Huber,
     HydraBeta,
+    KernelPegasos,
     Last,
     NonConvexTheta,
     OnePass,
@@ -274,7 +285,23 @@ __all__ = [
     "make_tree",
     "structured_hinge",
     "tree_hinge",
+    # Gaussian processes and Bayes
+    "Fit",
+    "GP",
+    "GPClassifier",
+    "KernelRidge",
+    "Posterior",
+    "average_sigmoid",
+    "fit_gp",
+    "kernel_ridge",
+    "log_evidence",
+    "logistic_posterior",
+    "mackay_sigmoid",
+    "make_gp",
+    "make_gp_classifier",
+    "prior_sample",
     # balls, populations, smoothing
+    "KernelPegasos",
     "AnyTime",
     "Ball",
     "Errors",

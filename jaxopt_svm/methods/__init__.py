@@ -25,6 +25,7 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.kernel.kernel_pegasos import KernelPegasos
 from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.huber import Huber, huber_agd, huber_gd
 from jaxopt_svm.methods.primal.one_pass import OnePass
@@ -33,6 +34,7 @@ from jaxopt_svm.methods.primal.subgradient import Subgradient
 
 __all__ = [
     "Huber",
+    "KernelPegasos",
     "OnePass",
     "huber_agd",
     "huber_gd",
