@@ -55,7 +55,9 @@ POPULATIONS = {
 def kernel(dtype) -> js.KernelSVM:
     X, y = toy.matrix()
     weights = toy.weights() if dtype == np.float64 else None
-    return js.make_kernel_svm(X.astype(dtype), y, kernel=js.RBF(0.3), lam=toy.LAM, weights=weights)
+    return js.make_kernel_svm(
+        X.astype(dtype), y, kernel=30.0 * js.RBF(0.3), lam=toy.LAM, weights=weights
+    )
 
 
 KERNELS = {
@@ -65,19 +67,16 @@ KERNELS = {
 
 
 def table() -> list[toy.Case]:
-    hinge, logistic, referee = js.Hinge(), js.Logistic(), js.ball_sdca()
+    hinge, referee = js.Hinge(), js.ball_sdca()
 
-    def row(id, method, passes, gap, loss=hinge, **options):
-        return toy.Case(
-            id, method, None, passes, gap, problems=balls(loss), referee=referee, **options
-        )
+    def row(id, method, passes, gap, names=()):
+        given = {"problems": balls(hinge), "referee": referee, "names": names}
+        return toy.Case(id, method, None, passes, gap, **given)
 
     decay = js.SGD(js.LinearDecay(8000.0), js.Uniform())
     return [
         row("ball-sdca", js.ball_sdca(), 200, 1e-6, names=("ball_sdca",)),
-        row("ball-sdca-logistic", js.ball_sdca(), 100, 1e-6, logistic),
         row("ball-descent", js.subgradient_descent(), 200, 0.1, names=("subgradient_descent",)),
-        row("ball-descent-smooth", js.Subgradient(), 200, 1e-4, logistic),
         row("ball-sgd", js.projected_sgd(8000.0), 200, 5e-2, names=("projected_sgd",)),
         row("ball-batch", js.minibatch_sgd(8), 200, 0.1, names=("minibatch_sgd",)),
         row("ball-decay", decay, 200, 5e-2),
@@ -101,7 +100,6 @@ def table() -> list[toy.Case]:
             problems=KERNELS,
             referee=js.KernelPegasos(js.Shuffled()),
         ),
-        toy.Case("huber-agd", js.huber_agd(), hinge, 300, 1e-4, names=("huber_agd",)),
+        toy.Case("huber-agd", js.huber_agd(), hinge, 300, 1e-3, names=("huber_agd",)),
         toy.Case("huber-gd", js.huber_gd(0.1), hinge, 300, 5e-2, names=("huber_gd",)),
-        toy.Case("agd-smooth", js.huber_agd(), js.SmoothHinge(0.5), 300, 1e-6, True),
     ]

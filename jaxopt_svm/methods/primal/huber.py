@@ -59,13 +59,13 @@ class HuberState(NamedTuple):
 
 
 def curvature(problem: ERM) -> Array:
-    """||sum_i c_i x_i x_i'||, never too small; the sum of c_i ||x_i||^2 where it is dear."""
+    """||sum_i c_i x_i x_i'||, never too small; where it is dear, the smaller of two bounds."""
     rows = problem.rows
     if rows.spans and min(rows.shape) <= LARGEST_EIGENPROBLEM:
         scaled = jnp.sqrt(problem.c)[:, None] * rows.X
         n, d = rows.shape
         return largest_eigenvalue(scaled @ scaled.T if n <= d else scaled.T @ scaled)
-    return jnp.sum(problem.c * rows.sqnorms)
+    return jnp.minimum(jnp.sum(problem.c * rows.sqnorms), jnp.max(problem.c) * rows.norm_product())
 
 
 @pytree
