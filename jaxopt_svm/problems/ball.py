@@ -24,7 +24,7 @@ from jax import Array
 
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.erm import ERM, Sums
 from jaxopt_svm.problems.make import check_lam, make_erm
 
 __all__ = ["Ball", "NoPenalty", "into_ball", "make_ball"]
@@ -142,7 +142,10 @@ class Ball:
     def certificate(self, point: Point) -> Certificate:
         """Valid for any w and any alpha: both are made feasible first, u is rebuilt."""
         w, alpha = self.complete(point)
-        sums = self.risk.sums(w, alpha)
+        return self.certificate_of(w, self.risk.sums(w, alpha))
+
+    def certificate_of(self, w, sums: Sums) -> Certificate:
+        """L, D, their difference and its rounding bound from the sums over the examples."""
         support = self.lam * jnp.sqrt(jnp.sum(sums.u * sums.u))
         primal, dual = sums.losses, sums.conjugates - support
         in_z, in_u = sums.slope_lengths * jnp.linalg.norm(w), sums.alpha_lengths * self.lam

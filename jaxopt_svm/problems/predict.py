@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core.solution import Solution
-from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.make import make_rows
 
 __all__ = ["decision", "predict"]
@@ -17,7 +16,7 @@ def decision(problem: Any, solution: Solution, X: Any) -> np.ndarray:
 
     A problem that is not linear in x answers by its own ``scores``.
     """
-    if not isinstance(problem, ERM):
+    if hasattr(problem, "scores"):
         return problem.scores(solution.w, X)
     rows = make_rows(X, constant=problem.intercept != "none", dtype=problem.c.dtype)
     w = jnp.asarray(solution.w)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.rows import Dense, Padded
 
@@ -42,15 +43,17 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
     )
 
 
-def _one(problem: ERM, point: Point) -> Certificate:
+def _one(problem: ERM | Ball, point: Point) -> Certificate:
     """The float64 certificate of one lane, block by block."""
-    small = dataclasses.replace(problem, rows=None)
+    risk = problem.risk if isinstance(problem, Ball) else problem
+    bare = dataclasses.replace(risk, rows=None)
+    small = dataclasses.replace(problem, risk=bare) if isinstance(problem, Ball) else bare
     w, alpha = _wide(small).complete(_wide(point))
     total = None
     for lo in range(0, problem.n, BLOCK):
         hi = min(lo + BLOCK, problem.n)
         part = dataclasses.replace(
-            problem, rows=_part(problem.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
+            risk, rows=_part(risk.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
         )
         sums = _wide(part).sums(w, alpha[lo:hi])
         total = sums if total is None else jax.tree.map(jnp.add, total, sums)
@@ -58,7 +61,7 @@ def _one(problem: ERM, point: Point) -> Certificate:
     return jax.tree.map(np.asarray, certificate)
 
 
-def recertify(problem: ERM, solution: Any) -> Certificate:
+def recertify(problem: ERM | Ball, solution: Any) -> Certificate:
     """The certificates of a Solution (or a Point) in float64, as numpy arrays.
 
     ``problem`` is the one that was solved; for a sweep its lam is taken from the solution.
