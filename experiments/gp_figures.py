@@ -21,7 +21,7 @@ KERNELS = {
     "exp(-sin^2(x - x'))": js.Periodic(1.0, 1.0),
     "(xx' + 1)^2": js.Polynomial(1.0, 1.0, 2),
 }
-X = np.array([-2.0, -1.0, 0.3, 1.1, 2.0])
+X = np.array([-2.2, -1.0, 0.2, 1.4, 2.6])
 Y = np.sin(X) + 0.3
 NOISE, DRAWS, FAR = 0.01, 5, 4.5
 
