@@ -5,6 +5,7 @@ from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.losses import Hinge
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = [
     "needs_erm",
@@ -15,6 +16,7 @@ __all__ = [
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
+    "needs_structured",
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
@@ -37,6 +39,14 @@ def needs_examples(method, problem) -> None:
         raise ValueError(
             f"{_name(method)} solves ERM problems (js.make_erm) and those over a ball "
             f"(js.make_ball); got {type(problem).__name__}"
+        )
+
+
+def needs_structured(method, problem) -> None:
+    if not isinstance(problem, Structured):
+        raise ValueError(
+            f"{_name(method)} solves structured problems (js.make_chain, js.make_multiclass, ...); "
+            f"got {type(problem).__name__}"
         )
 
 

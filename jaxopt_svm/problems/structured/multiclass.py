@@ -65,6 +65,20 @@ class Multiclass(Model):
     def sqnorm(self, x, mu):
         return x.gram * (mu @ mu)
 
+    def pull(self, x, mu):
+        return x.gram * mu
+
+    def sqlengths(self, x, labels):
+        return jnp.full(labels.shape, x.gram)
+
+    def limits(self, x):
+        """sqrt(2) ||x|| and the largest cost."""
+        return jnp.sqrt(2 * x.gram), jnp.max(self.cost)
+
+    def every_label(self, x):
+        del x
+        return jnp.arange(self.K, dtype=jnp.int32)
+
     def repair(self, x, mu):
         """The distribution a claimed mu (K,) stands for: clipped and normalised."""
         mu = jnp.where(mu > 0, mu, 0)
