@@ -1,9 +1,9 @@
 r"""The lecture's subgradient methods: steps in a ball, and the mean of the iterates as the answer.
 
-    subgradient_descent   all examples a step             E = none: L(mean) - L* <= B G/sqrt(T)
-    projected_sgd         one example a step              the same in expectation
-    minibatch_sgd         b examples a step               the same in expectation
-    one_pass_sgd          a fresh example a step          the same for the risk L_D, no projection
+    subgradient_descent   all examples a step       L(mean) - L* <= B G/sqrt(T)
+    projected_sgd         one example a step        the same in expectation
+    minibatch_sgd         b examples a step         the same in expectation
+    one_pass_sgd          a fresh example a step    the same for the risk L_D, no projection
 
 With T known the step is B/(G sqrt(T)), without it B/(G sqrt(t)) and the bound 3 B G/sqrt(T) (see
 methods/primal/step_rules.py; G = R on a ball). The answer is the mean, not the last iterate: for
@@ -17,7 +17,7 @@ pass. Zinkevich, ICML 2003; Nemirovski, Juditsky, Lan & Shapiro, SIAM J. Optim. 
 from typing import Any
 
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.core.sampling import Shuffled, Uniform
+from jaxopt_svm.core.sampling import Uniform
 from jaxopt_svm.core.visits import BLOCK
 from jaxopt_svm.methods.primal.one_pass import OnePass
 from jaxopt_svm.methods.primal.sgd import SGD
@@ -58,8 +58,8 @@ def projected_sgd(T: float | None = None, block: int = BLOCK) -> Averaged:
 
 @register(_info("minibatch_sgd", "mini-batch SGD"))
 def minibatch_sgd(b: int = 8, T: float | None = None) -> Averaged:
-    """Projected SGD on b examples a step (shuffled passes, cut), uniform mean. T: steps."""
-    return Averaged(SGD(_rule(T), Shuffled(), batch=b, project=True), UniformMean())
+    """Projected SGD on b independent draws a step, uniform mean. T: steps, n/b a pass."""
+    return Averaged(SGD(_rule(T), Uniform(), batch=b, project=True), UniformMean())
 
 
 @register(_info("one_pass_sgd", "one pass over fresh examples", "populations (js.make_population)"))
