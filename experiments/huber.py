@@ -84,12 +84,14 @@ def main(*, quick: bool = False) -> Found:
         ax.grid(alpha=0.3)
         ax.legend(frameon=False, fontsize=8)
     last = asked[-1] if quick else 0.001
-    count = {
-        n: next(r["steps"] for r in rows if (r["method"], r["eps"]) == (n, last)) for n in makers
-    }
+    at_last = [row for row in rows if row["eps"] == last]
+    count, own = (
+        {row["method"]: row[key] for row in at_last} for key in ("steps", "steps_mu_falling")
+    )
     sentence = (
         f"Steps grow like eps^-{slopes['AGD']:.2f} with acceleration and eps^-{slopes['GD']:.2f} "
-        f"without; at eps = {last:g} that is {count['AGD']:,.0f} against {count['GD']:,.0f}."
+        f"without; at eps = {last:g} that is {count['AGD']:,.0f} against {count['GD']:,.0f}, and "
+        f"{own['AGD']:,.0f} against {own['GD']:,.0f} when mu falls by itself."
     )
     facts = {"seconds": time.perf_counter() - started, "slopes": slopes, "steps": count}
     return Found(rows, facts, aligned(table), sentence, figure)
