@@ -107,7 +107,8 @@ def main(*, quick: bool = False) -> Found:
         if some:
             right.plot(*zip(*some), "-o", ms=4, label=f"test error {target:g}")
     right.set(xscale="log", yscale="log", xlabel="sample size m", ylabel="iterations needed")
-    right.legend(frameon=False, fontsize=8)
+    right.set_ylim(bottom=60)
+    right.legend(frameon=False, fontsize=8, loc="lower right", ncols=2)
     for ax in (left, right):
         ax.grid(alpha=0.3)
     target = 0.19 if any(needed[0.19]) else 0.23

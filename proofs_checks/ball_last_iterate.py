@@ -49,7 +49,7 @@ def lower(H: np.ndarray, rounds: int = 500) -> float:
         move[np.argmin(g)] += 1.0
         curvature = move @ G @ move
         lam += (np.clip(-(g @ move) / curvature, 0.0, 1.0) if curvature > 0 else 0.0) * move
-    return -np.sqrt(max(0.0, lam @ G @ lam))
+    return -float(np.sqrt(max(0.0, lam @ G @ lam)))
 
 
 def descend(H, eta, choose):

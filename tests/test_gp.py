@@ -1,4 +1,5 @@
-# pyright: reportArgumentType=false
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
+# pyright: reportAttributeAccessIssue=false
 """Gaussian processes, kernel ridge and Bayes, against scikit-learn and against themselves."""
 
 import warnings
