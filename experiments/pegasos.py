@@ -96,8 +96,9 @@ def main(*, quick: bool = False) -> Found:
     change = final["mean", "projected"] / final["mean", "not projected"]
     sentence = (
         f"All examples a step: T times the certified gap stays between {min(products):.2f} and "
-        f"{max(products):.2f} from T = {MARKS[0]} on; with one example a step the mean with weights t is {gain:.1f} times closer than the last iterate, and "
-        f"projecting changes the error of the mean by a factor {change:.2f}."
+        f"{max(products):.2f} from T = {MARKS[0]} on; with one example a step the mean with "
+        f"weights t is {gain:.1f} times closer than the last iterate, and projecting changes the "
+        f"error of the mean by a factor {change:.2f}."
     )
     facts = {"seconds": time.perf_counter() - started, "T_times_gap": products}
     text = aligned(head, (0,)) + "\n\n" + aligned(table, (0,))
