@@ -45,6 +45,7 @@ class OnePass:
     project: bool = static(default=False)
 
     bound_on = "primal"
+    name = "one_pass"
 
     def check(self, problem) -> None:
         if not isinstance(problem, Population):
