@@ -28,5 +28,6 @@ QUICK = {name: METHODS[name] for name in ("sdca", "quartz I", "apcg", "sdna")}
 
 def main(*, quick: bool = False) -> Found:
     # SDCA wide, because Quartz with option I moves alpha as SDCA does and covers it
-    zoo = Zoo(METHODS, SPARSE, QUICK, ("sdca", "quartz I"), "sdca", js.SmoothHinge(0.5))
+    bounds = ("sdca", "quartz I")
+    zoo = Zoo(METHODS, SPARSE, QUICK, js.SmoothHinge(0.5), with_bound=bounds, bold="sdca")
     return compare(zoo, quick)

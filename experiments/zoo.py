@@ -16,22 +16,26 @@ from jaxopt_svm.report import aligned
 __all__ = ["Zoo", "compare"]
 
 LAMS = np.array([1e-2, 1e-3, 1e-4, 1e-5])
-ASKED = 1e-3
-SECONDS = 440.0
-PASSES = 64
+SECONDS = 420.0
+PASSES = 48
 
 
 class Zoo(NamedTuple):
-    """dense, sparse, quick: methods by name for each kind of data. bold: drawn wide, for a curve
-    that another one covers. with_bound: methods whose bound is drawn. loss: of all problems.
+    """dense, sparse, quick: methods by name for each kind of data. loss: of all problems.
+    asked: the relative gap to reach. with_bound: methods whose bound is drawn. bold: drawn wide,
+    for a curve that another one covers. dashed: a second kind of methods. passes_scale: of the
+    axis; "linear" shows linear rates as straight lines, "symlog" the first passes in detail.
     """
 
     dense: dict[str, Any]
     sparse: dict[str, Any]
     quick: dict[str, Any]
-    with_bound: tuple[str, ...]
-    bold: str
     loss: Any
+    asked: float = 1e-3
+    with_bound: tuple[str, ...] = ()
+    bold: str = ""
+    dashed: tuple[str, ...] = ()
+    passes_scale: str = "symlog"
 
 
 def sets(zoo: Zoo, quick: bool) -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
@@ -39,20 +43,20 @@ def sets(zoo: Zoo, quick: bool) -> Iterator[tuple[str, Any, Any, dict[str, Any]]
     n = 50_000
     if quick:
         data = load("synthetic:2000:54")
-        yield "synthetic, 2,000 rows", data.X.astype(np.float32), data.y, zoo.quick
+        yield "synthetic (2,000 rows)", data.X.astype(np.float32), data.y, zoo.quick
         return
     try:
         data = load("covtype-100k")
-        yield f"covtype, {n:,} rows", data.X[:n], data.y[:n], zoo.dense
+        yield f"covtype ({n:,} rows)", data.X[:n], data.y[:n], zoo.dense
     except FileNotFoundError:
         data = load(f"synthetic:{n}:54")
-        yield f"synthetic, {n:,} rows", data.X.astype(np.float32), data.y, zoo.dense
+        yield f"synthetic ({n:,} rows)", data.X.astype(np.float32), data.y, zoo.dense
     try:
         data = load("newsgroups")
     except FileNotFoundError:
         return
     n = len(data.y)
-    yield f"newsgroups (for rcv1), {n:,} texts", data.X.astype(np.float32), data.y, zoo.sparse
+    yield f"newsgroups, for rcv1 ({n:,} texts)", data.X.astype(np.float32), data.y, zoo.sparse
 
 
 def rows_of(data: str, name: str, problem, method, bounded, grid) -> list[dict[str, Any]]:
@@ -70,83 +74,109 @@ def rows_of(data: str, name: str, problem, method, bounded, grid) -> list[dict[s
     return rows
 
 
+def looks(names: list[str], zoo: Zoo) -> dict[str, dict[str, Any]]:
+    """A colour and a line for each method; the second kind has colours of its own, dashed."""
+    found, count = {}, {False: 0, True: 0}
+    for name in names:
+        dashed = name in zoo.dashed
+        k = count[dashed]
+        count[dashed] += 1
+        line = "--" if dashed else ("-", "-.", (0, (1, 1)))[k // 10]
+        found[name] = {"color": f"C{k % 10}", "ls": line, "lw": 4.0 if name == zoo.bold else 1.5}
+    return found
+
+
 def picture(rows: list[dict[str, Any]], names: list[str], zoo: Zoo):
     data_names = list(dict.fromkeys(row["data"] for row in rows))
-    figure = new_figure(figsize=(15, 4 * len(data_names)))
+    figure = new_figure(figsize=(15, 4 * len(data_names) + 0.8))
     axes = figure.subplots(len(data_names), len(LAMS), sharey=True, squeeze=False)
-    handles = {}
+    handles, look = {}, looks(names, zoo)
     for i, data in enumerate(data_names):
         for j, lam in enumerate(LAMS):
             ax = axes[i, j]
-            for k, name in enumerate(names):
-                mine = [r for r in rows if (r["data"], r["method"], r["lam"]) == (data, name, lam)]
+            for name in names:
+                mine = of(rows, data, name, lam)
                 if not mine:
                     continue
                 work = np.array([r["work"] for r in mine])
                 relative = np.array([r["gap"] / r["primal"] for r in mine])
-                look = {"color": f"C{k % 10}", "ls": ("-", "--", "-.")[k // 10]}
-                width = 4.0 if name == zoo.bold else 1.5
-                (line,) = ax.plot(work, np.maximum(relative, 1e-9), lw=width, **look)
+                (line,) = ax.plot(work, np.maximum(relative, 1e-9), **look[name])
                 handles.setdefault(name, line)
                 if name in zoo.with_bound:
                     bound = np.array([r["bound"] / r["primal"] for r in mine])
-                    ax.plot(work, np.minimum(bound, 30), ":", color=look["color"], lw=1)
-            ax.axhline(ASKED, color="0.6", lw=0.8)
-            ax.set(xscale="symlog", yscale="log", ylim=(1e-5, 30), xlim=(0, None))
+                    bound[bound > 30] = np.nan
+                    ax.plot(work, bound, ":", color=look[name]["color"], lw=1)
+            ax.axhline(zoo.asked, color="0.6", lw=0.8)
+            ax.set(xscale=zoo.passes_scale, yscale="log", ylim=(zoo.asked / 100, 30))
+            # up to where the last of those that arrive does; the others' start is seen as well
+            costs = [reached(rows, data, name, lam, zoo.asked) for name in names]
+            ends = [cost for cost in costs if cost is not None]
+            ax.set_xlim(0, max(10.0, 1.1 * max(ends)) if ends else None)
+            ax.xaxis.set_major_formatter("{x:g}")
             ax.set_title(f"{data}\nlambda = {lam:g}", fontsize=9)
             ax.set_xlabel("row touches / n")
             ax.grid(alpha=0.3)
-        axes[i, 0].set_ylabel("certified relative gap (dotted: bound)")
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=9)
+        dotted = " (dotted: bound)" if zoo.with_bound else ""
+        axes[i, 0].set_ylabel(f"certified relative gap{dotted}")
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=10)
     return figure
 
 
-def reached(rows, data, name, lam, unit: str):
-    """Row touches / n, or seconds, until the relative gap is as asked; None if it never was."""
-    mine = [r for r in rows if (r["data"], r["method"], r["lam"]) == (data, name, lam)]
-    found = [r[unit] for r in mine if r["gap"] <= ASKED * r["primal"]]
+def of(rows, data, name, lam):
+    """The records of one curve."""
+    return [r for r in rows if (r["data"], r["method"], r["lam"]) == (data, name, lam)]
+
+
+def reached(rows, data, name, lam, asked):
+    """Row touches / n until the relative gap is as asked; None if it never was."""
+    found = [r["work"] for r in of(rows, data, name, lam) if r["gap"] <= asked * r["primal"]]
     return min(found) if found else None
 
 
 def compare(zoo: Zoo, quick: bool) -> Found:
-    """Sweep every method over four lambdas, float32, until the time is up."""
+    """Sweep every method over four lambdas, float32; each data set has its share of the time."""
     set_up(x64=False)
-    started, budget, rows, skipped = time.perf_counter(), 60.0 if quick else SECONDS, [], []
-    for data, X, y, methods in sets(zoo, quick):
+    started, budget, rows, skipped = time.perf_counter(), 60.0 if quick else SECONDS, [], {}
+    chosen = list(sets(zoo, quick))
+    for k, (data, X, y, methods) in enumerate(chosen):
+        until = budget * (k + 1) / len(chosen)
         problem = js.make_erm(X, y, loss=zoo.loss)
         bar = need("tqdm", "a progress bar").tqdm(methods.items(), desc=data, leave=False)
         for name, method in bar:
-            if time.perf_counter() - started > budget:
-                skipped.append(f"{name} on {data}")
+            if time.perf_counter() - started > until:
+                skipped.setdefault(data, []).append(name)
                 continue
             # a pass of an epoch method is several passes over the data
             passes = max(1, int((8 if quick else PASSES) / method.spent(problem).work))
-            grid = js.sweep(problem, LAMS, method, rtol=ASKED / 3, max_passes=passes)
+            grid = js.sweep(problem, LAMS, method, rtol=zoo.asked / 3, max_passes=passes)
             rows += rows_of(data, name, problem, method, name in zoo.with_bound, grid)
     known = dict.fromkeys([*zoo.dense, *zoo.sparse, *zoo.quick])
     names = [name for name in known if any(row["method"] == name for row in rows)]
-    text, sentence = summary(rows, names)
+    text, sentence = summary(rows, names, zoo.asked)
     if skipped:
-        sentence += f" The time budget of {budget:g} s left out: {', '.join(skipped)}."
+        left = [f"{', '.join(names)} on {data}" for data, names in skipped.items()]
+        sentence += f" The time budget of {budget:g} s left out {'; '.join(left)}."
     facts = {"seconds": time.perf_counter() - started, "skipped": skipped}
     return Found(rows, facts, text, sentence, picture(rows, names, zoo))
 
 
-def summary(rows, names) -> tuple[str, str]:
+def summary(rows, names, asked: float) -> tuple[str, str]:
     """A table for each data set, and who needed least."""
     show = lambda x: "-" if x is None else f"{x:.0f}"
     text, wins = [], []
     for data in dict.fromkeys(row["data"] for row in rows):
-        table = [["method", *(f"lambda {lam:g}" for lam in LAMS)]]
-        for name in names:
-            costs = [reached(rows, data, name, lam, "work") for lam in LAMS]
-            table.append([name, *map(show, costs)])
-        title = f"{data}: row touches / n to a relative gap of {ASKED:g}"
+        table, found = [["method", *(f"lambda {lam:g}" for lam in LAMS)]], []
+        here = [name for name in names if of(rows, data, name, LAMS[0])]
+        for name in here:
+            table.append([name, *(show(reached(rows, data, name, lam, asked)) for lam in LAMS)])
+        title = f"{data}: row touches / n to a relative gap of {asked:g}"
         text.append(title + "\n" + aligned(table, (0,)))
-        for k, lam in enumerate(LAMS):
-            costs = {n: reached(rows, data, n, lam, "work") for n in names}
+        for lam in LAMS:
+            costs = {n: reached(rows, data, n, lam, asked) for n in here}
             known = {n: c for n, c in costs.items() if c is not None}
-            best = min(known, key=lambda n: known[n]) if known else "none"
-            wins.append(f"{f'on {data} ' if k == 0 else ''}{best} at {lam:g}")
-    sentence = "Fewest row touches to the gap asked for: " + ", ".join(wins) + "."
+            best = min(known, key=lambda n: known[n]) if known else None
+            shown = "nobody" if best is None else f"{best} ({known[best]:.0f})"
+            found.append(f"{shown} at lambda = {lam:g}")
+        wins.append(f"on {data} {', '.join(found)}")
+    sentence = f"Fewest row touches / n to a relative gap of {asked:g}: {'; '.join(wins)}."
     return "\n\n".join(text), sentence

@@ -3,6 +3,7 @@
 A slack is right side minus left side of an inequality (of an equality: minus the error), so a
 claim holds when its worst slack is not negative beyond rounding. Each check carries a false
 variant, the nearest wrong statement, whose slack has to be clearly negative: the check has teeth.
+Points are made with numpy: op by op, jax would compile every little operation for itself.
 """
 
 from collections.abc import Callable
@@ -40,6 +41,7 @@ __all__ = [
     "VECTOR_PAIRS",
     "Claim",
     "Result",
+    "clipped",
     "equal",
     "feasible",
     "inner",
@@ -95,6 +97,7 @@ def smallest(*slacks) -> float:
     return float(np.min([np.min(np.asarray(s)) for s in slacks]))
 
 
+@jax.jit
 def equal(a, b):
     """The slack of a = b, relative."""
     return -jnp.abs(a - b) / (1.0 + jnp.maximum(jnp.abs(a), jnp.abs(b)))
@@ -128,12 +131,12 @@ def toy(loss: Any, regularizer: Any = None, *, n: int = 6, lam: float = 0.1, see
 def targets(loss: Any, rng: np.random.Generator, count: int):
     """(count,) targets a loss may meet: signs, or real numbers."""
     drawn = rng.normal(size=count)
-    return jnp.asarray(drawn if loss.regression else np.where(drawn > 0, 1.0, -1.0))
+    return drawn if loss.regression else np.where(drawn > 0, 1.0, -1.0)
 
 
 def spread(rng: np.random.Generator, lo: float, hi: float, *shape: int):
     """Positive numbers of every size: 10^lo to 10^hi, evenly in the logarithm."""
-    return jnp.asarray(10.0 ** rng.uniform(lo, hi, shape))
+    return 10.0 ** rng.uniform(lo, hi, shape)
 
 
 def feasible(problem: ERM, rng: np.random.Generator, count: int, around=None):
@@ -141,16 +144,26 @@ def feasible(problem: ERM, rng: np.random.Generator, count: int, around=None):
 
     With several outputs they are (count, n, m).
     """
-    y = problem.y
-    centre = 0.5 * y if around is None else around
+    y = np.asarray(problem.y)
+    centre = 0.5 * y if around is None else np.asarray(around)
     sizes = spread(rng, -2.0, 0.7, count, *(1,) * y.ndim)
-    clip = jax.vmap(problem.loss.clip, (0, None))
-    return clip(centre[None] + sizes * rng.normal(size=(count, *y.shape)), y)
+    return clipped(problem, centre[None] + sizes * rng.normal(size=(count, *y.shape)))
 
 
 @jax.jit
+def clipped(problem: ERM, alphas):
+    """(count, n, ...) the nearest feasible points."""
+    return jax.vmap(problem.loss.clip, (0, None))(alphas, problem.y)
+
+
 def optimum(problem: ERM) -> Point:
-    """w* and alpha*: SDCA in a fixed order, far more passes than such small problems need."""
+    """w* and alpha*, as numpy arrays."""
+    return jax.device_get(_optimum(problem))
+
+
+@jax.jit
+def _optimum(problem: ERM) -> Point:
+    """SDCA in a fixed order, far more passes than such small problems need."""
     method, order = SDCA(), Sample(jnp.arange(problem.n, dtype=jnp.int32))
     one_pass = lambda _, state: method.step(problem, state, order)
     state = lax.fori_loop(0, PASSES, one_pass, method.init(problem))

@@ -54,7 +54,8 @@ def radius(signs, rule) -> tuple[float, float]:
         state = method.init(problem, Point(problem.abar(alpha), alpha))
         return method.step(problem, state, Sample(i[None])).tables[0]
 
-    at = jax.vmap(jax.jacobian(step), (None, 0))(jnp.zeros(2), jnp.arange(2, dtype=jnp.int32))
+    each = jax.jit(jax.vmap(jax.jacobian(step), (None, 0)))
+    at = each(jnp.zeros(2), jnp.arange(2, dtype=jnp.int32))
     moments = np.mean([np.kron(A, A) for A in np.asarray(at)], axis=0)
     theta = float(rule.theta(problem, *method.sampling.constants(problem)))
     return float(np.abs(np.linalg.eigvals(moments)).max()), theta

@@ -6,7 +6,8 @@ since all braces of the examples vanish (see split_identity) and the brace of g 
 ||w - abar||^2/2 with lam (w - abar) = grad P(w).
 Lecture "Empirical Risk Minimization" (Richtarik), optimality conditions.
 
-Check. problem.certificate of random w without a dual point, all losses, weights.
+Check. problem.certificate of random w without a dual point, all losses, one output and three,
+weights.
 False variant: ||grad P(w)||^2 / lam, the factor 1/2 dropped.
 """
 
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm import Point
-from proofs_checks.claims import LOSSES, Claim, Result, equal, smallest, spread, toy
+from proofs_checks.claims import LOSSES, VECTOR, Claim, Result, equal, smallest, spread, toy
 
 COUNT = 300
 
@@ -23,7 +24,7 @@ COUNT = 300
 @jax.jit
 def slacks(problem, ws):
     gap = jax.vmap(lambda w: problem.certificate(Point(w)).gap)(ws)
-    squared = jnp.sum(jax.vmap(problem.grad)(ws) ** 2, axis=1)
+    squared = jax.vmap(lambda w: jnp.sum(problem.grad(w) ** 2))(ws)
     bound = lambda factor: jnp.min(equal(gap, factor * squared / problem.lam))
     return bound(0.5), bound(1.0)
 
@@ -31,9 +32,11 @@ def slacks(problem, ws):
 def check() -> Result:
     rng = np.random.default_rng(6)
     found = []
-    for loss in LOSSES:
+    for loss in (*LOSSES, *VECTOR):
         problem = toy(loss)
-        ws = spread(rng, -2.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, problem.d))
+        shape = problem.origin().w.shape
+        sizes = spread(rng, -2.0, 1.0, COUNT, *(1,) * len(shape))
+        ws = sizes * rng.normal(size=(COUNT, *shape))
         found.append(slacks(problem, ws))
     return Result(smallest(*(t for t, _ in found)), max(float(f) for _, f in found))
 

@@ -21,9 +21,9 @@ def alphas(problem, method, samples):
 
 def check() -> Result:
     true, false = [], []
-    for regularizer in (None, ElasticNet(0.3)):
+    for regularizer, samplings in ((None, (Uniform(), Nice(3))), (ElasticNet(0.3), (Nice(3),))):
         problem = toy(Logistic(), regularizer, n=12)
-        for sampling in (Uniform(), Nice(3)):
+        for sampling in samplings:
             sdca = SDCA(sampling, block=1)
             samples = sdca.draw(problem, random.key(3))
             path = alphas(problem, sdca, samples)

@@ -35,7 +35,7 @@ from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, small
 from proofs_checks.eso import GROUPS, N
 from proofs_checks.outcomes import every_sample, one_program
 
-COUNT = 100
+COUNT = 60
 
 
 @jax.jit
@@ -62,11 +62,11 @@ def points(problem, rng):
     """Random pairs, and pairs about the optimum where the bound is tightest."""
     best = optimum(problem)
     shape = (COUNT, *best.w.shape)
-    far = jnp.asarray(2.0 * rng.normal(size=shape))
-    near = best.w[None] + jnp.asarray(0.1 * rng.normal(size=shape))
-    ws = jnp.concatenate([far, near, far])
+    far = 2.0 * rng.normal(size=shape)
+    near = best.w[None] + 0.1 * rng.normal(size=shape)
+    ws = np.concatenate([far, near, far])
     alphas = [feasible(problem, rng, COUNT), feasible(problem, rng, COUNT, best.dual)]
-    return ws, jnp.concatenate([*alphas, jnp.broadcast_to(best.dual, alphas[0].shape)])
+    return ws, np.concatenate([*alphas, np.broadcast_to(best.dual, alphas[0].shape)])
 
 
 def check() -> Result:
@@ -76,18 +76,17 @@ def check() -> Result:
     samplings = (Uniform(), Optimal(), Importance(p), Nice(3), *sets)
     found = []
     for loss, regularizer, some in (
-        (SmoothHinge(0.5), None, samplings),
-        (SMOOTH[2], ElasticNet(0.3), (Uniform(), Nice(2))),
-        (Softmax(), None, (Uniform(), Nice(2))),
+        (SmoothHinge(0.5), None, [(s, option) for s in samplings for option in (1, 2)]),
+        (SMOOTH[2], ElasticNet(0.3), [(Uniform(), 2), (Nice(2), 1)]),
+        (Softmax(), None, [(Uniform(), 1), (Nice(2), 2)]),
     ):
         problem = toy(loss, regularizer, n=N)
         ws, alphas = points(problem, rng)
-        for sampling in some:
-            for option in (1, 2):
-                method = Quartz(sampling, option=option, block=1)
-                own = (method.theta(problem), sampling.constants(problem))
-                given = (*own, *every_sample(sampling, problem), ws, alphas)
-                found.append(slacks(problem, one_program(method), *given))
+        for sampling, option in some:
+            method = Quartz(sampling, option=option, block=1)
+            own = (method.theta(problem), sampling.constants(problem))
+            given = (*own, *every_sample(sampling, problem), ws, alphas)
+            found.append(slacks(problem, one_program(method), *given))
     return Result(smallest(*(t for t, _ in found)), smallest(*(f for _, f in found)))
 
 

@@ -65,7 +65,7 @@ def check() -> Result:
         us = best.w[None, None] + size[:, None] * rng.normal(size=(COUNT, n, d))
         # a third of the states differs from the optimum in w only, a third in u only
         third = COUNT // 3
-        us, ws = us.at[:third].set(best.w), ws.at[third : 2 * third].set(best.w)
+        us[:third], ws[third : 2 * third] = best.w, best.w
         small = 1.0 / (2.0 * (problem.lam * n + term_smoothness(problem)))
         method = SAGA(sampling=Uniform(), block=1)
         careful = SAGA(small, Uniform(), block=1)

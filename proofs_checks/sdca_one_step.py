@@ -22,7 +22,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm import SDCA, EigenESO, ElasticNet, Importance, Nice, Optimal, Point, Uniform
-from proofs_checks.claims import SMOOTH, Claim, Result, feasible, optimum, smallest, spread, toy
+from proofs_checks.claims import (
+    SMOOTH,
+    Claim,
+    Result,
+    clipped,
+    feasible,
+    optimum,
+    smallest,
+    spread,
+    toy,
+)
 from proofs_checks.outcomes import every_sample, one_program
 
 COUNT = 150
@@ -55,9 +65,9 @@ def both(problem, sampling, alphas):
 
 def points(problem, rng):
     best = optimum(problem).dual
-    single = spread(rng, -2.0, 0.5, COUNT, 1) * jnp.eye(problem.n)[:1] * rng.normal(size=(COUNT, 1))
-    single = jax.vmap(problem.loss.clip, (0, None))(best[None, :] + single, problem.y)
-    return jnp.concatenate(
+    single = spread(rng, -2.0, 0.5, COUNT, 1) * np.eye(problem.n)[:1] * rng.normal(size=(COUNT, 1))
+    single = clipped(problem, best[None, :] + single)
+    return np.concatenate(
         [feasible(problem, rng, COUNT), feasible(problem, rng, COUNT, best), single]
     )
 

@@ -23,11 +23,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm import SDCA, Nice, Uniform
+from jaxopt_svm import Nice, Uniform
 from proofs_checks.claims import (
     VECTOR,
     Claim,
     Result,
+    clipped,
     equal,
     feasible,
     optimum,
@@ -36,7 +37,7 @@ from proofs_checks.claims import (
     subdifferential,
     toy,
 )
-from proofs_checks.sdca_one_step import slacks as one_step
+from proofs_checks.sdca_one_step import both
 
 COUNT = 1500
 OUTPUTS = (3, 20)
@@ -52,23 +53,24 @@ def norm(a):
 
 def points(loss, rng, m):
     """Scores z and v, dual points a and b, targets and curvatures."""
-    onehot = lambda: jnp.eye(m)[rng.integers(0, m, COUNT)]
-    y = jnp.asarray(rng.normal(size=(COUNT, m))) if loss.regression else onehot()
-    z = jnp.asarray(spread(rng, -1.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, m)))
+    onehot = lambda: np.eye(m)[rng.integers(0, m, COUNT)]
+    y = rng.normal(size=(COUNT, m)) if loss.regression else onehot()
+    z = spread(rng, -1.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, m))
     v = z + spread(rng, -3.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, m))
     wide = lambda: y - spread(rng, -2.0, 1.0, COUNT, 1) * rng.normal(size=(COUNT, m))
-    a, b = loss.clip(wide(), y), loss.clip(wide(), y)
-    a = jnp.where(rng.random((COUNT, 1)) < 0.2, y - onehot(), a)
-    q = jnp.where(rng.random(COUNT) < 0.1, 0.0, spread(rng, -3.0, 8.0, COUNT))
+    clip = jax.jit(loss.clip)
+    a, b = np.asarray(clip(wide(), y)), np.asarray(clip(wide(), y))
+    a = np.where(rng.random((COUNT, 1)) < 0.2, y - onehot(), a)
+    q = np.where(rng.random(COUNT) < 0.1, 0.0, spread(rng, -3.0, 8.0, COUNT))
     return z, v, a, b, y, q
 
 
 def even(rng, m, y):
     """Scores and dual points near two even classes, moved from one class to the other."""
-    move = jnp.asarray(rng.uniform(0.05, 0.2, (COUNT, 1))) * jnp.eye(m)[:1]
-    move = move - jnp.roll(move, 1, axis=-1)
-    centre = jnp.where(jnp.arange(m) < 2, 0.5, 0.0)[None, :]
-    z = jnp.log(centre + 1e-12)
+    move = rng.uniform(0.05, 0.2, (COUNT, 1)) * np.eye(m)[:1]
+    move = move - np.roll(move, 1, axis=-1)
+    centre = np.where(np.arange(m) < 2, 0.5, 0.0)[None, :]
+    z = np.log(centre + 1e-12)
     return z + move, z - move, y - centre - move, y - centre + move
 
 
@@ -126,11 +128,10 @@ def contraction(loss, rng):
     problem = toy(loss)
     best = optimum(problem).dual
     move = spread(rng, -2.0, 0.5, 150, 1, 1) * rng.normal(size=(150, *best.shape))
-    single = best[None] + move.at[:, 1:].set(0.0)
-    single = jax.vmap(problem.loss.clip, (0, None))(single, problem.y)
+    move[:, 1:] = 0.0
+    single = clipped(problem, best[None] + move)
     alphas = [feasible(problem, rng, 150), feasible(problem, rng, 150, best), single]
-    samplings = (Uniform(), Nice(3))
-    return [one_step(problem, SDCA(s, block=1), jnp.concatenate(alphas)) for s in samplings]
+    return [both(problem, s, np.concatenate(alphas)) for s in (Uniform(), Nice(3))]
 
 
 def check() -> Result:

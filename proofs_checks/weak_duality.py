@@ -59,10 +59,11 @@ def case(loss, regularizer, rng):
     shape = (COUNT, *best.w.shape)
     sizes = lambda: spread(rng, -2.0, 1.0, COUNT, *(1,) * best.w.ndim)
     moves = sizes() * rng.normal(size=shape)
-    unseen = sizes() * jnp.zeros(shape).at[:, -1].set(1.0)
-    ws = best.w[None] + jnp.concatenate([moves, unseen])
+    along = np.zeros(shape)
+    along[:, -1] = 1.0
+    ws = best.w[None] + np.concatenate([moves, sizes() * along])
     alphas = [feasible(problem, rng, COUNT), feasible(problem, rng, COUNT, around=best.dual)]
-    return slacks(problem, best, ws, jnp.concatenate(alphas))
+    return slacks(problem, best, ws, np.concatenate(alphas))
 
 
 def check() -> Result:

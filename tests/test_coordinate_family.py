@@ -27,12 +27,7 @@ def sparse64(loss, **options) -> js.ERM:
     return js.make_erm(sp.csr_matrix(X), toy.targets(y, loss), loss=loss, **options)
 
 
-@pytest.fixture(autouse=True)
-def quick_compilation():
-    """Compilation is most of the time here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 BOTH = pytest.mark.parametrize("make", [toy.dense64, sparse64], ids=["dense", "sparse"])
@@ -252,6 +247,7 @@ def test_nodes_on_four_devices():
     """The same numbers as on one, and columns never leave their device."""
     flags = "--xla_force_host_platform_device_count=4"
     env = {**os.environ, "XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+    env["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     folder = SCRIPT.parent.parent
     done = subprocess.run(
         [sys.executable, str(SCRIPT)], env=env, cwd=folder, capture_output=True, text=True

@@ -26,6 +26,9 @@ METHODS = {
     "sdca-uniform": js.SDCA(js.Uniform(), block=BLOCK),
     "sdca-nice": js.SDCA(js.Nice(8)),
     "sgd": js.SGD(block=BLOCK),
+    "saga": js.SAGA(block=BLOCK),
+    "svrg": js.SVRG(block=BLOCK),
+    "dfsdca": js.DfSDCA(block=BLOCK),
     "pegasos-batch": js.pegasos(batch=8),
     "averaged": js.Averaged(js.SGD(block=BLOCK)),
 }
@@ -91,7 +94,7 @@ def loop_bodies(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("batched", [False, True])
-@pytest.mark.parametrize("name", ["sdca", "sdca-uniform", "sgd"])
+@pytest.mark.parametrize("name", ["sdca", "sdca-uniform", "sgd", "saga", "svrg", "dfsdca"])
 def test_no_loop_copies_an_array_of_size_n(name, batched, sparse):
     step, args = one_pass(problem(sparse), METHODS[name], batched)
     text = str(jax.jit(step).lower(*args).compile().as_text())

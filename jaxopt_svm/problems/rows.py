@@ -212,7 +212,8 @@ class Padded:
         return jnp.zeros((self.d, *a.shape[1:]), a.dtype).at[self.cols].add(values)
 
     def dot(self, index, w, through=None):
-        return jax.vmap(lambda i: self.row(i).dot(w, through))(index)
+        # row by row: side by side, all rows of a set would wait for its longest
+        return lax.map(lambda i: self.row(i).dot(w, through), index)
 
     def add(self, w, index, coefficients):
         def one(w, pair):

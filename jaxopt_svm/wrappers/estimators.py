@@ -17,6 +17,24 @@ like an optax transformation:
 What is remembered of f_i is what ``terms.slope`` returns. For a linear model that is a number (or
 one for each output); for any other model a gradient, that is n times the size of params.
 
+Multinomial logistic regression by SAGA with an optax schedule, certified at the end:
+
+    problem = js.make_erm(X, labels, loss=js.Softmax(), lam=0.05)
+    memory = js.estimators.saga(js.estimators.linear_terms(problem))
+    rate = optax.exponential_decay(0.3, 1000, 0.7)
+    tx = optax.chain(optax.add_decayed_weights(0.05), optax.sgd(rate))  # the penalty, the step
+
+    def step(carry, key):
+        w, state, opt = carry
+        index = jax.random.randint(key, (8,), 0, problem.n)
+        gradient, state = memory.estimate(w, state, index)
+        updates, opt = tx.update(gradient, opt, w)
+        return (optax.apply_updates(w, updates), state, opt), None
+
+    w, keys = problem.origin().w, jax.random.split(jax.random.key(0), 2000)
+    (w, _, _), _ = jax.lax.scan(step, (w, memory.init(w), tx.init(w)), keys)
+    gap = problem.certificate(js.Point(w)).gap
+
 Lecture "Empirical Risk Minimization" (Richtarik), SAG, SAGA, SVRG; the methods ``js.SAG`` and so
 on are the same ideas, visit by visit, with certificates.
 """

@@ -1,4 +1,4 @@
-r"""How long an epoch of SVRG and its relatives lasts: a law on the number t of inner steps.
+r"""Epochs of SVRG and its relatives, and how long they last: laws on the number t of inner steps.
 
     Last            t = m                                              SVRG, option I
     AnyBefore       t uniform on 0..m-1                                SVRG, option II
@@ -8,14 +8,30 @@ r"""How long an epoch of SVRG and its relatives lasts: a law on the number t of 
 An epoch always has m steps of one shape; those after the t-th are taken with step size 0.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
+from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree
 
-__all__ = ["AnyAfter", "AnyBefore", "Geometric", "Last"]
+__all__ = ["AnyAfter", "AnyBefore", "Epoch", "EpochState", "Geometric", "Last"]
+
+
+class EpochState(NamedTuple):
+    """x: (d, ...) the snapshot. h: () the step size."""
+
+    x: Array
+    h: Array
+
+
+class Epoch(NamedTuple):
+    """The examples an epoch visits, and how many of the visits count."""
+
+    visits: Sample
+    length: Array
 
 
 @pytree

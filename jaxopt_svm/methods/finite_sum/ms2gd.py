@@ -29,8 +29,7 @@ from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import distinct
-from jaxopt_svm.methods.finite_sum.lengths import AnyAfter
-from jaxopt_svm.methods.finite_sum.svrg import Epoch, EpochState
+from jaxopt_svm.methods.finite_sum.lengths import AnyAfter, Epoch, EpochState
 from jaxopt_svm.methods.finite_sum.terms import after_epochs, data_gradient, data_smoothness, slopes
 from jaxopt_svm.methods.refusals import needs_erm, needs_smooth, refuse_free_intercept
 from jaxopt_svm.problems.erm import ERM

@@ -23,19 +23,25 @@ Rate per epoch, E[P(x+) - P*] <= factor (P(x) - P*), L = Lf, mu = lam:
     checked exactly in proofs_checks/svrg_epochs.py
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxopt_svm.core.blocks import At, Example
-from jaxopt_svm.core.protocols import Point, Sample, Spent
+from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
 from jaxopt_svm.core.visits import BLOCK, Visits
-from jaxopt_svm.methods.finite_sum.lengths import AnyBefore, Geometric, Last
+from jaxopt_svm.methods.finite_sum.lengths import (
+    AnyBefore,
+    Epoch,
+    EpochState,
+    Geometric,
+    Last,
+)
 from jaxopt_svm.methods.finite_sum.terms import (
     after_epochs,
     check_terms,
@@ -45,21 +51,7 @@ from jaxopt_svm.methods.finite_sum.terms import (
 )
 from jaxopt_svm.problems.erm import ERM
 
-__all__ = ["SVRG", "Epoch", "EpochState", "s2gd"]
-
-
-class EpochState(NamedTuple):
-    """x: (d, ...) the snapshot. h: () the step size."""
-
-    x: Array
-    h: Array
-
-
-class Epoch(NamedTuple):
-    """The examples an epoch visits, and how many of the visits count."""
-
-    visits: Sample
-    length: Array
+__all__ = ["SVRG", "s2gd"]
 
 
 @register(

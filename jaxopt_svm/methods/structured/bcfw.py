@@ -14,13 +14,14 @@ Lecture "Online solvers for convex risk minimization" (Franc), steepest ascent.
 Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013, arXiv:1207.4747
 Osokin et al., ICML 2016, arXiv:1605.09346 (gap-proportional sampling)
 
-Rate, uniform sampling, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm, C = 4 Dm^2/(lam n):
+Rate, uniform sampling, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm, C = (4 Dm^2/lam) sum_i c_i^2:
     E[D* - D(alpha_k)] <= 2n/(k + 2n) (C + D* - D(alpha_0))          proofs_checks/bcfw_rate.py
-Each update gains min(eps^2 lam/(8 Dm^2), eps/(2n)) or more          proofs_checks/bcfw_gain.py
+Each update gains min(eps^2 lam/(8 Dm^2), c_i eps/2) or more         proofs_checks/bcfw_gain.py
 """
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -87,12 +88,14 @@ class BCFW(LabelVisits):
     bound_on = "dual"
 
     def move(self, problem: Structured, example: Example, at: Slots) -> Moved:
+        model, x = problem.model, example.x
         corner = jnp.zeros_like(at.masses).at[at.u].set(1)
-        away = at.masses - corner
-        apart = problem.model.sqnorm(example.x, problem.model.mix(example.x, at.labels, away))
-        g, q = example.c * at.gap, example.c**2 / problem.lam * apart
+        away = model.mix(x, at.labels, at.masses - corner)
+        g = example.c * at.gap
+        q = example.c**2 / problem.lam * model.sqnorm(x, away)
         t = self.steps.length(g, q, at.k, problem.n)
-        return Moved(at.masses - t * away, at.labels, t * away)
+        masses = (1 - t) * at.masses + t * corner
+        return Moved(masses, jax.tree.map(lambda m: t * m, away))
 
     def extra(self, problem, dual):
         if not self.average:
@@ -135,9 +138,10 @@ class BCFW(LabelVisits):
         return Point(pick(w, state.w), Mixture(state.labels, pick(sums, state.masses)))
 
     def bound(self, problem: Structured, t):
-        """E[D* - D(alpha_k)] <= 2n/(k + 2n) (4 Dm^2/(lam n) + l_max) from w = 0."""
+        """E[D* - D(alpha_k)] <= 2n/(k + 2n) ((4 Dm^2/lam) sum_i c_i^2 + l_max) from w = 0."""
         limits, n = problem.limits(), problem.n
         if limits is None:
             return None
         t = jnp.asarray(t, problem.c.dtype)
-        return 2 * n / (t + 2 * n) * (4 * limits.feature**2 / (problem.lam * n) + limits.loss)
+        curvature = 4 * limits.feature**2 / problem.lam * jnp.sum(problem.c**2)
+        return 2 * n / (t + 2 * n) * (curvature + limits.loss)

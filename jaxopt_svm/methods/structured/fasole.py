@@ -14,7 +14,7 @@ Few labels have mass, so w is sparse in labels, and D rises by delta_v at each u
 Lecture "Online solvers for convex risk minimization" (Franc), near-maximal gain.
 Franc, "FASOLE: Fast Algorithm for Structured Output LEarning", ECML-PKDD 2014.
 
-Gain of an update, k labels with mass other than u: min(lam eps^2/(32 Dm^2), eps/(4 n k)) or more;
+Gain of an update, k labels with mass other than u: min(lam eps^2/(32 Dm^2), c_i eps/(4k)) or more;
 the lemma on the slide fails for this rule                          proofs_checks/fasole_gain.py
 """
 
@@ -30,14 +30,7 @@ from jaxopt_svm.methods.structured.label_visits import BLOCK, LabelVisits, Moved
 from jaxopt_svm.oracles.line_search import gain, segment
 from jaxopt_svm.problems.structured.problem import Example, Structured
 
-__all__ = ["FASOLE", "pair_move"]
-
-
-def pair_move(at: Slots, v, t) -> Moved:
-    """t of mass from slot v to slot u."""
-    masses = at.masses.at[v].add(-t).at[at.u].add(t)
-    two = jnp.stack([v, at.u])
-    return Moved(masses, at.labels[two], jnp.stack([t, -t]))
+__all__ = ["FASOLE"]
 
 
 @register(
@@ -73,4 +66,7 @@ class FASOLE(LabelVisits):
         g, q = c * a * Delta, (c * a) ** 2 * N / lam
         v = jnp.argmax(jnp.where((a > 0) & (Delta > 0), gain(g, q), -1))
         # full transfers leave an exact zero: the slot is free again
-        return pair_move(at, v, segment(g, q)[v] * a[v])
+        t = segment(g, q)[v] * a[v]
+        masses = a.at[v].add(-t).at[at.u].add(t)
+        two = at.labels[jnp.stack([v, at.u])]
+        return Moved(masses, problem.model.mix(example.x, two, jnp.stack([t, -t])))

@@ -11,7 +11,7 @@ L = sum_i c_i l(y_i, alpha_i), which moves as w does.
 Lecture "Online solvers for convex risk minimization" (Franc), the batch form of steepest ascent.
 Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013, arXiv:1207.4747
 
-Rate, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm:  D* - D(alpha_k) <= 8 Dm^2/(lam (k + 2))
+Rate, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm, k >= 1:  D* - D(alpha_k) <= 8 Dm^2/(lam (k + 2))
                                                                      proofs_checks/bcfw_rate.py
 """
 
@@ -101,7 +101,7 @@ class FrankWolfe(LabelCache):
         )
 
     def bound(self, problem: Structured, t):
-        """D* - D(alpha_k) <= 8 Dm^2/(lam (k + 2))."""
+        """D* - D(alpha_k) <= 8 Dm^2/(lam (k + 2)) from the first step on."""
         limits = problem.limits()
         if limits is None:
             return None

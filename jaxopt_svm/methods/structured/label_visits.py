@@ -5,7 +5,7 @@ r"""The pattern of sequential dual ascent: decode, look at an example's labels, 
 
 A visit of example i
     1. is given a label u decoded with the losses added, and finds it a slot
-    2. scores the labels in the slots at the w of the moment: s_k = H_i(labels_k; w) + constant
+    2. scores labels at the w of the moment: s_k = H_i(labels_k; w) + constant
     3. has G_i = max_k s_k - sum_k masses_k s_k, and stops here unless G_i > eps
     4. moves mass between the slots                                             (``move``)
     5. adds (c_i/lam) psi(x_i, alpha_i - alpha_i+) to w
@@ -69,11 +69,10 @@ class Slots(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """masses: (S,) the new ones. labels, change: alpha - alpha+, as labels and what they lose."""
+    """masses: (S,) the new ones. mu: the statistics of alpha_i - alpha_i+."""
 
     masses: Array
-    labels: Array
-    change: Array
+    mu: Any
 
 
 class LabelVisits(LabelCache):
@@ -120,7 +119,7 @@ class LabelVisits(LabelCache):
 
     @property
     def settles(self) -> bool:
-        """A pass without an update has seen every example at one w: all G_i <= eps."""
+        """A pass without an update has seen every example with weight at one w: G_i <= eps."""
         return self.sampling.unique
 
     def check(self, problem) -> None:
@@ -219,10 +218,10 @@ class LabelVisits(LabelCache):
         u = jnp.argmax(jnp.where(best == most, 1 + masses, 0))
         gap = jnp.maximum(most - masses @ scores, 0)
         at = Slots(scores, masses, labels, known, u, gap, k)
-        # 4. and 5.; an example of weight 0 has nothing to gain
-        moves = (self.needs(problem, at) > self.eps) & counts & (gap > 0) & (example.c > 0)
+        # 4. and 5. (an example of weight 0 is not there: it would move, gain nothing, never settle)
+        moves = (self.needs(problem, at) > self.eps) & counts & (at.gap > 0) & (example.c > 0)
         moved = self.move(problem, example, at)
-        change = jnp.where(moves, moved.change, 0) * (example.c / problem.lam)
-        w = model.add(w, example.x, model.mix(example.x, moved.labels, change))
+        scale = jnp.where(moves, example.c / problem.lam, 0)
+        w = model.add(w, example.x, jax.tree.map(lambda m: scale * m, moved.mu))
         masses = jnp.where(moves, moved.masses, masses)
-        return w, (labels, masses), (moves, gap, asked & ~room)
+        return w, (labels, masses), (moves, at.gap, asked & ~room)

@@ -108,4 +108,4 @@ class SDM(LabelVisits):
             return H + ratio * t * (with_v - with_u), a.at[v].add(-t).at[u].add(t)
 
         _, masses = lax.fori_loop(0, self.inner, pair_step, (at.scores, at.masses))
-        return Moved(masses, at.labels, at.masses - masses)
+        return Moved(masses, model.mix(x, at.labels, at.masses - masses))

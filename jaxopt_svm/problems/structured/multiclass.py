@@ -60,7 +60,8 @@ class Multiclass(Model):
         return jnp.zeros(self.K, masses.dtype).at[self._valid(labels)].add(masses)
 
     def add(self, w, x, mu):
-        return x.add(w.reshape(self.F, self.K), mu).reshape(self.size)
+        none = jnp.zeros((0, self.K), mu.dtype)
+        return x.add(w.reshape(self.F, self.K), mu, none).reshape(self.size)
 
     def sqnorm(self, x, mu):
         return x.gram * (mu @ mu)

@@ -127,11 +127,10 @@ class Nodes(Model):
         return Statistics(node, edge.at[at[:, :-1], above, below].add(mass[:, 1:]))
 
     def add(self, w, x, mu):
-        W = x.tokens.add(w.reshape(self.rows, self.K), mu.node)
-        W = W.at[self._edge_rows()].add(mu.edge.reshape(-1, self.K))
+        tail = mu.edge.reshape(-1, self.K)
         if self.ends:
-            W = W.at[-2:].add(self._tips(x) @ mu.node)
-        return W.reshape(self.size)
+            tail = jnp.concatenate([tail, self._tips(x) @ mu.node])
+        return x.tokens.add(w.reshape(self.rows, self.K), mu.node, tail).reshape(self.size)
 
     def sqnorm(self, x, mu):
         total = jnp.sum(mu.node * (x.tokens.gram @ mu.node)) + jnp.sum(mu.edge**2)
