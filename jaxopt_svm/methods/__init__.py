@@ -25,6 +25,9 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.kernel.active_set import ActiveSet
+from jaxopt_svm.methods.kernel.box_sdca import BoxSDCA
+from jaxopt_svm.methods.kernel.decomposition import Decomposition
 from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
@@ -55,6 +58,9 @@ __all__ = [
     "SDNA",
     "SGD",
     "SMO",
+    "ActiveSet",
+    "BoxSDCA",
+    "Decomposition",
     "SPDC",
     "AccProxSDCA",
     "Alpha",

@@ -16,6 +16,7 @@ __all__ = [
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
+    "refuse_free_kernel_intercept",
 ]
 
 
@@ -99,4 +100,12 @@ def needs_free_intercept(method, problem) -> None:
         raise ValueError(
             f'{_name(method)} moves pairs along sum beta = 0, which is intercept="free"; for '
             f'"{problem.intercept}" use BoxSDCA, ActiveSet or InteriorPoint'
+        )
+
+
+def refuse_free_kernel_intercept(method, problem) -> None:
+    if problem.intercept == "free":
+        raise ValueError(
+            f'{_name(method)} moves one coefficient at a time and cannot hold intercept="free"; use '
+            'Decomposition, SMO, ActiveSet or InteriorPoint, or intercept="penalised"'
         )

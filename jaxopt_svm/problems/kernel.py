@@ -62,6 +62,7 @@ class KernelSVM:
     factor: Any = None  # (n, k) V with V V' about K, for low-rank methods
     labels: tuple | None = static(default=None)
     intercept: str = static(default="none")
+    lanes: tuple[str, ...] = static(default=("lam",))  # fields with an entry a lane (a batch)
 
     @property
     def n(self) -> int:

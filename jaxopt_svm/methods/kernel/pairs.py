@@ -68,7 +68,7 @@ def pair_move(
     if among is not None:
         up, low = up & among, low & among
     above = jnp.where(up, v, -jnp.inf)
-    i = jnp.argmax(above)
+    i = jnp.argmax(above).astype(jnp.int32)
     m, row_i = above[i], row_of(i)
     # a_ij of two equal points is zero up to rounding: the box then stops the move
     eps = 4 * jnp.finfo(v.dtype).eps
@@ -78,6 +78,7 @@ def pair_move(
         j = jnp.argmax(jnp.where(below, (m - v) ** 2 / a, -1.0))
     else:
         j = jnp.argmin(jnp.where(below, v, jnp.inf))
+    j = j.astype(jnp.int32)
     tiny = jnp.finfo(v.dtype).tiny
     room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
     t = jnp.minimum((m - v[j]) / jnp.maximum(a[j], tiny), jnp.minimum(room_i, room_j))
