@@ -31,8 +31,12 @@ from jaxopt_svm.methods.kernel.decomposition import Decomposition
 from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
+from jaxopt_svm.methods.second_order.interior_point import InteriorPoint
+from jaxopt_svm.methods.second_order.interior_point_lowrank import InteriorPointLowRank
 
 __all__ = [
+    "InteriorPoint",
+    "InteriorPointLowRank",
     "s2gd",
     "SVRG",
     "SAGA",

@@ -4,10 +4,12 @@ from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.losses import Hinge
+from jaxopt_svm.problems.rows import Dense
 
 __all__ = [
     "needs_erm",
     "needs_free_intercept",
+    "needs_hinge_and_factor",
     "needs_kernel",
     "needs_kernel_hinge",
     "needs_l2",
@@ -109,3 +111,20 @@ def refuse_free_kernel_intercept(method, problem) -> None:
             f'{_name(method)} moves one coefficient at a time and cannot hold intercept="free"; use '
             'Decomposition, SMO, ActiveSet or InteriorPoint, or intercept="penalised"'
         )
+
+
+def needs_hinge_and_factor(method, problem) -> None:
+    """A problem whose K is V V': a kernel SVM, or a linear model with dense rows."""
+    if isinstance(problem, ERM):
+        needs_l2(method, problem)
+        if not isinstance(problem.loss, Hinge):
+            raise ValueError(
+                f"{_name(method)} solves the quadratic program of the hinge; for "
+                f"{type(problem.loss).__name__} use SDCA"
+            )
+        if not isinstance(problem.rows, Dense):
+            raise ValueError(
+                f"{_name(method)} forms X'DX and needs dense rows; pass X.toarray(), or use SDCA"
+            )
+    else:
+        needs_kernel_hinge(method, problem)
