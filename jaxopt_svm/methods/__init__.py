@@ -9,6 +9,7 @@ from jaxopt_svm.methods.coordinate.coordinate_descent import (
     shotgun,
 )
 from jaxopt_svm.methods.coordinate.hydra import HydraBeta, hydra
+from jaxopt_svm.methods.cutting.svm_perf import SVMPerf
 from jaxopt_svm.methods.dual.accprox_sdca import AccProxSDCA
 from jaxopt_svm.methods.dual.apcg import APCG
 from jaxopt_svm.methods.dual.asdca import ASDCA
@@ -28,6 +29,7 @@ from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
 from jaxopt_svm.methods.kernel.active_set import ActiveSet
 from jaxopt_svm.methods.kernel.box_sdca import BoxSDCA
 from jaxopt_svm.methods.kernel.decomposition import Decomposition
+from jaxopt_svm.methods.kernel.shrinking import ShrinkingSMO
 from jaxopt_svm.methods.kernel.smo import SMO
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
@@ -36,6 +38,8 @@ from jaxopt_svm.methods.second_order.interior_point_lowrank import InteriorPoint
 
 __all__ = [
     "InteriorPoint",
+    "SVMPerf",
+    "ShrinkingSMO",
     "InteriorPointLowRank",
     "s2gd",
     "SVRG",

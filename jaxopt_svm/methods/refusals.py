@@ -9,6 +9,7 @@ from jaxopt_svm.problems.rows import Dense
 __all__ = [
     "needs_erm",
     "needs_free_intercept",
+    "needs_hinge",
     "needs_hinge_and_factor",
     "needs_kernel",
     "needs_kernel_hinge",
@@ -80,6 +81,15 @@ def refuse_free_intercept(method, problem) -> None:
         )
 
 
+def needs_hinge(method, problem) -> None:
+    if not isinstance(problem.loss, Hinge):
+        other = "BoxSDCA" if isinstance(problem, KernelSVM) else "SDCA"
+        raise ValueError(
+            f"{_name(method)} solves the quadratic program of the hinge; for "
+            f"{type(problem.loss).__name__} use {other}"
+        )
+
+
 def needs_kernel(method, problem) -> None:
     if not isinstance(problem, KernelSVM):
         raise ValueError(
@@ -90,11 +100,7 @@ def needs_kernel(method, problem) -> None:
 
 def needs_kernel_hinge(method, problem) -> None:
     needs_kernel(method, problem)
-    if not isinstance(problem.loss, Hinge):
-        raise ValueError(
-            f"{_name(method)} solves the quadratic program of the hinge; for "
-            f"{type(problem.loss).__name__} use BoxSDCA"
-        )
+    needs_hinge(method, problem)
 
 
 def needs_free_intercept(method, problem) -> None:
@@ -117,11 +123,7 @@ def needs_hinge_and_factor(method, problem) -> None:
     """A problem whose K is V V': a kernel SVM, or a linear model with dense rows."""
     if isinstance(problem, ERM):
         needs_l2(method, problem)
-        if not isinstance(problem.loss, Hinge):
-            raise ValueError(
-                f"{_name(method)} solves the quadratic program of the hinge; for "
-                f"{type(problem.loss).__name__} use SDCA"
-            )
+        needs_hinge(method, problem)
         if not isinstance(problem.rows, Dense):
             raise ValueError(
                 f"{_name(method)} forms X'DX and needs dense rows; pass X.toarray(), or use SDCA"

@@ -27,7 +27,7 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.methods.kernel.pairs import Quadratic, solve_pairs, violation
+from jaxopt_svm.oracles.pairs import Quadratic, solve_pairs, violation
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
 from jaxopt_svm.problems.kernel import KernelSVM
 

@@ -18,7 +18,7 @@ from jaxopt_svm.methods.kernel.free_set import (
     with_member,
     without,
 )
-from jaxopt_svm.methods.kernel.pairs import Quadratic, pair_move, violation
+from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["ActiveSetState", "pivot", "start_from"]

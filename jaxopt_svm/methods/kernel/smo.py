@@ -26,7 +26,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.kernel.cache import Cache, empty_cache, look_up
-from jaxopt_svm.methods.kernel.pairs import Quadratic, pair_move, violation
+from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
 from jaxopt_svm.problems.kernel import KernelSVM
 
