@@ -20,8 +20,6 @@ from jaxopt_svm.methods import (
     SMO,
     SPDC,
     SVRG,
-    SVMPerf,
-    ShrinkingSMO,
     AccProxSDCA,
     ActiveSet,
     Alpha,
@@ -42,9 +40,11 @@ from jaxopt_svm.methods import (
     Last,
     NonConvexTheta,
     Quartz,
+    ShrinkingSMO,
     Smoothness,
     StrongConvexity,
     Subgradient,
+    SVMPerf,
     Undamped,
     hydra,
     iprox_sdca,
@@ -65,6 +65,7 @@ from jaxopt_svm.methods.primal.step_rules import (
     InverseSqrt,
     Schedule,
 )
+from jaxopt_svm.problems.batch import one_vs_rest, stacked
 from jaxopt_svm.problems.convert import (
     C_from_lam,
     lam_from_C,
@@ -251,6 +252,8 @@ __all__ = [
     "RBF",
     "SMO",
     "make_kernel_svm",
+    "one_vs_rest",
+    "stacked",
     "scale_gamma",
     # structured outputs
     "Chain",

@@ -164,6 +164,6 @@ def erm_table() -> list[Case]:
 
 def table() -> list[Case]:
     """Every row; each family of problems other than ERM has a file of its own."""
-    from tests import toy_structured
+    from tests import toy_kernel, toy_structured
 
-    return [*erm_table(), *toy_structured.table()]
+    return [*erm_table(), *toy_structured.table(), *toy_kernel.table()]

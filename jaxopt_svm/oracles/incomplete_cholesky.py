@@ -5,8 +5,8 @@ r"""Pivoted incomplete Cholesky: K about V V' from k columns of K.
 K - V V' is positive semidefinite at every stage and its trace is sum d, so the trace says how much
 is left. O(n k^2) work, O(n k) memory, k rows of K. For K of rank r it is exact after r columns.
 
-Fine & Scheinberg, JMLR 2 (2001). Harm done to an SVM: 0 <= f* - f~* <= (c^2 n_SV / 2) trace, checked in
-proofs_checks/low_rank_bound.py.
+Fine & Scheinberg, JMLR 2 (2001). Harm done to an SVM: 0 <= f* - f~* <= (c^2 n_SV / 2) trace,
+checked in proofs_checks/low_rank_bound.py.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,8 @@ __all__ = ["LowRank", "incomplete_cholesky"]
 
 
 class LowRank(NamedTuple):
-    """V: (n, rank), zero columns at the end if the trace was met earlier. used: columns that are not.
+    """V: (n, rank), zero columns at the end if the trace was met earlier. used: columns that are
+    not.
 
     left: the trace of K - V V'.
     """

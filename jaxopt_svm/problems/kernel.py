@@ -14,8 +14,8 @@ signed coefficients beta the dual of the hinge is a QP without a single label,
 [lo, hi] being [0, c_i/lam] for y_i = 1 and [-c_i/lam, 0] for y_i = -1. Its gradient is K beta - y.
 The textbook's c is 1/(n lam), its alpha is |beta|.
 
-Intercepts: "none"; "penalised": the kernel is k + 1, the intercept is sum_j beta_j; "free": w carries
-b behind beta. A penalised intercept is another problem than a free one (proofs_checks/
+Intercepts: "none"; "penalised": the kernel is k + 1, the intercept is sum_j beta_j; "free": w
+carries b behind beta. A penalised intercept is another problem than a free one (proofs_checks/
 augmentation.py). Lecture "Optimization Methods for SVMs" (Scheinberg), kernel formulation and dual.
 """
 

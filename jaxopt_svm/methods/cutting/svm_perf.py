@@ -8,8 +8,8 @@ r"""SVM-perf: the one-slack cutting-plane method.
     2. the most violated chi is chi_i = [y_i <x_i, w> < 1]: it gives the hinge itself
     3. add the cut  a = sum_i c_i chi_i y_i x_i,   h = sum_i c_i chi_i
 
-Cut 0 is a = 0, h = 0: xi >= 0. theta is a dual point: alpha_i = y_i sum_k theta_k chi_ki, from which
-the problem rebuilds everything, so the lower bound holds however roughly step 1 is solved.
+Cut 0 is a = 0, h = 0: xi >= 0. theta is a dual point: alpha_i = y_i sum_k theta_k chi_ki, from
+which the problem rebuilds everything, so the lower bound holds however roughly step 1 is solved.
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), cutting plane methods.
 Joachims, KDD 2006; Teo et al., JMLR 11 (2010): O(R^2/(lam eps)) cuts, each O(n s) and a small QP.

@@ -15,14 +15,15 @@ Joining when K has no curvature along the new direction (duplicate points, low r
 is followed to the first bound, which always exists, and whoever meets it stays there.
 With no free variable, b is not determined: one pair of SMO starts the set.
 
-    candidates=k prices only the k most promising rows, until none of them violates; then all rows are
-    priced, and only that full pricing can end the method: the optimum is the same.
+    candidates=k prices only the k most promising rows, until none of them violates; then all rows
+    are priced, and only that full pricing can end the method: the optimum is the same.
 
 Cost of a pivot: O(n_s^2) for the factor, O(n n_s) for v, or O((n_s + k) n_s) with candidates.
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), active set method, steps 1 and 2.
-Scheinberg, JMLR 7 (2006). Exact and finite where no pivot is degenerate, exponential in the worst case;
-about n/2 pivots in practice. Checked: active_set_signs.py, singular_pivot.py, cholesky_updates.py.
+Scheinberg, JMLR 7 (2006). Exact and finite where no pivot is degenerate, exponential in the worst
+case; about n/2 pivots in practice. Checked: active_set_signs.py, singular_pivot.py,
+cholesky_updates.py.
 """
 
 import jax.numpy as jnp

@@ -10,9 +10,9 @@ r"""Decomposition: the q coefficients that promise most, solved to optimality, a
        (the reduced problem is printed with +e'alpha_B, it needs -e'alpha_B: errata.py)
     3. v -= K_B' d_B                                                     O(n q)
 
-The inner QP is solved by second-order pairs, whose first pair is the most violating one, so a step gains at
-least what a step of first-order SMO would. With q in the hundreds this is the fast way for many
-lanes: one gather and one product of q rows pay for thousands of pairs on a q x q matrix.
+The inner QP is solved by second-order pairs, whose first pair is the most violating one, so a step
+gains at least what a step of first-order SMO would. With q in the hundreds this is the fast way for
+many lanes: one gather and one product of q rows pay for thousands of pairs on a q x q matrix.
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), decomposition methods.
 Osuna, Freund & Girosi 1997; Joachims 1999 (selection); Lin 2001 (convergence).
@@ -22,13 +22,14 @@ Exact selection: proofs_checks/working_set.py; monotone: smo_progress.py.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.oracles.pairs import Quadratic, solve_pairs, violation
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
+from jaxopt_svm.oracles.pairs import Quadratic, solve_pairs, violation
+from jaxopt_svm.oracles.selection import largest
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["Decomposition", "DecompositionState", "working_set"]
@@ -48,11 +49,11 @@ def working_set(quadratic: Quadratic, beta, v, q: int) -> tuple[Array, Array]:
     half = q // 2
     above = jnp.where(beta < quadratic.hi, v, -jnp.inf)
     below = jnp.where(beta > quadratic.lo, -v, -jnp.inf)
-    top, i = lax.top_k(above, half)
-    bottom, j = lax.top_k(below, half)
+    top, i = largest(above, half)
+    bottom, j = largest(below, half)
     # the k-th pair helps if v_top > v_bottom; pairs that help share no index
     helps = top + bottom > 0
-    return jnp.concatenate([i, j]).astype(jnp.int32), jnp.concatenate([helps, helps])
+    return jnp.concatenate([i, j]), jnp.concatenate([helps, helps])
 
 
 @register(
@@ -115,16 +116,15 @@ class Decomposition:
         bound = lambda end: jnp.where(counts, end[B], beta_B)
         inner = Quadratic(problem.rows.diagonal[B], bound(quadratic.lo), bound(quadratic.hi))
         # 2. its QP
-        rows = problem.rows.take_rows(B)
         m, M = violation(inner, beta_B, v_B)
-        K_BB = rows[:, B]
+        K_BB = problem.rows.entries(B, B)
         stop, most = self.accuracy * (m - M), self.pairs * q
         new, pairs = solve_pairs(K_BB, inner, beta_B, v_B, count=most, stop=stop)
         # 3. everyone's v
         d = new - beta_B
         return DecompositionState(
             beta=state.beta.at[B].add(d),
-            v=state.v - d @ rows,
+            v=state.v - problem.rows.rows_times(B, d),
             rounds=state.rounds + jnp.any(counts).astype(jnp.int32),
             updates=state.updates + pairs,
         )

@@ -1,10 +1,12 @@
-r"""The free variables of an active-set method, with the Cholesky factor of their block of the matrix.
+r"""The free variables of an active-set method, with the Cholesky factor of their block of the
+matrix.
 
     M_ss = K_ss + rho,    rho = mean of diag K with a free intercept, else 0
 
-K_ss alone can be singular although the system bordered by sum beta = 0 is not (a linear kernel with d + 1
-free variables). M_ss is definite exactly if K_ss is definite on {sum d = 0}, and on that plane the constant
-changes nothing (proofs_checks/shift_invariance.py). Slots beyond ``count`` hold zeros.
+K_ss alone can be singular although the system bordered by sum beta = 0 is not (a linear kernel with
+d + 1 free variables). M_ss is definite exactly if K_ss is definite on {sum d = 0}, and on that
+plane the constant changes nothing (proofs_checks/shift_invariance.py). Slots beyond ``count`` hold
+zeros.
 """
 
 from typing import NamedTuple

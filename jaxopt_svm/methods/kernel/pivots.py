@@ -1,8 +1,8 @@
 r"""The pivots of the active-set method: see active_set.py for what they do and why.
 
-A pivot first decides (``Plan``: how far the free variables go, who leaves, who joins) and then carries it
-out (``_carry_out``), so that the factor is changed in one place. ``rules`` is the method: capacity,
-candidates and tolerance.
+A pivot first decides (``Plan``: how far the free variables go, who leaves, who joins) and then
+carries it out (``_carry_out``), so that the factor is changed in one place. ``rules`` is the
+method: capacity, candidates and tolerance.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from jaxopt_svm.methods.kernel.free_set import (
     without,
 )
 from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
+from jaxopt_svm.oracles.selection import largest
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["ActiveSetState", "pivot", "start_from"]
@@ -243,7 +244,7 @@ def _refresh(rules, problem: KernelSVM, state: ActiveSetState) -> ActiveSetState
     if rules.candidates is not None:
         slack = jnp.where(state.beta <= lo, state.b - v, v - state.b)
         slack = jnp.where(state.free.members(problem.n) | (lo == hi), jnp.inf, slack)
-        candidates = lax.top_k(-slack, rules.candidates)[1].astype(jnp.int32)
+        candidates = largest(-slack, rules.candidates)[1]
     return state._replace(
         v=v,
         free=refactored(problem, state.free),

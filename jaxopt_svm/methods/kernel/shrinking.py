@@ -4,13 +4,14 @@ r"""SMO with shrinking: bounded variables that look settled are left out, until 
         only up   (beta_i = lo_i)  and  v_i < M
         only low  (beta_i = hi_i)  and  v_i > m
 
-Pairs are then chosen among the others, and only their v is kept. That is a guess. When the others look
-optimal, v is computed for everybody, all are taken back, and only a violation of the full problem
-counts: without this last check the answer can be wrong (proofs_checks/shrinking_check.py).
+Pairs are then chosen among the others, and only their v is kept. That is a guess. When the others
+look optimal, v is computed for everybody, all are taken back, and only a violation of the full
+problem counts: without this last check the answer can be wrong (proofs_checks/shrinking_check.py).
 
 Two forms, the same optimum:
     mask     (size=None) the lecture's algorithm; saves no work in a batched program
-    packed   (size=m) the m most relevant variables are gathered, pairs run on an m x m matrix, and v
+    packed   (size=m) the m most relevant variables are gathered, pairs run on an m x m matrix, and
+    v
              of everybody is updated once a round, so that every round ends with the full check
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), reducing the cost of finding B.
@@ -27,6 +28,7 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
 from jaxopt_svm.oracles.pairs import Quadratic, pair_move, solve_pairs, violation
+from jaxopt_svm.oracles.selection import largest
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["ShrinkingSMO", "ShrinkingState", "relevance"]
@@ -35,7 +37,7 @@ APPARENT = 0.1  # the active part looks optimal at this share of the last full v
 
 
 class ShrinkingState(NamedTuple):
-    """beta, v: (n,), v good where ``active``. level: m - M at the last full check. checks: of them."""
+    """beta, v: (n,), v good where ``active``. level: m - M at the last full check."""
 
     beta: Array
     v: Array
@@ -47,7 +49,7 @@ class ShrinkingState(NamedTuple):
 
 
 def relevance(quadratic: Quadratic, beta, v, m, M) -> Array:
-    """How far inside [M, m] a variable is on a side where it can move: negative, it can be left out."""
+    """How far inside [M, m] it is on a side where it can move; negative: leave it out."""
     up = jnp.where(beta < quadratic.hi, v - M, -jnp.inf)
     low = jnp.where(beta > quadratic.lo, m - v, -jnp.inf)
     return jnp.maximum(up, low)
@@ -137,16 +139,15 @@ class ShrinkingSMO:
         quadratic, size = self.quadratic(problem), min(self.size or problem.n, problem.n)
         m, M = violation(quadratic, state.beta, state.v)
         near = relevance(quadratic, state.beta, state.v, m, M)
-        B = lax.top_k(near, size)[1].astype(jnp.int32)
+        B = largest(near, size)[1]
         counts = near[B] >= 0
         beta_B = state.beta[B]
         bound = lambda end: jnp.where(counts, end[B], beta_B)
         inner = Quadratic(quadratic.diagonal[B], bound(quadratic.lo), bound(quadratic.hi))
-        rows = problem.rows.take_rows(B)
         limits = {"count": self.every, "stop": self.accuracy * (m - M)}
-        new, pairs = solve_pairs(rows[:, B], inner, beta_B, state.v[B], **limits)
+        new, pairs = solve_pairs(problem.rows.entries(B, B), inner, beta_B, state.v[B], **limits)
         beta = state.beta.at[B].set(new)
-        v = state.v - (new - beta_B) @ rows
+        v = state.v - problem.rows.rows_times(B, new - beta_B)
         m, M = violation(quadratic, beta, v)
         return ShrinkingState(
             beta=beta,

@@ -2,8 +2,9 @@ r"""The interior-point method on a dense Gram matrix.
 
     (K + D) dbeta + db 1 = r:   one Cholesky factor of an n x n matrix an iteration, O(n^3/3)
 
-A pass is one iteration of predictor_corrector.py. 10 to 25 iterations whatever C and the data are, and accurate
-to rounding; O(n^2) memory. In a batch the lanes are solved one after the other, so that memory does not grow.
+A pass is one iteration of predictor_corrector.py. 10 to 25 iterations whatever C and the data are,
+and accurate to rounding; O(n^2) memory. In a batch the lanes are solved one after the other, so
+that memory does not grow.
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), interior point methods.
 Mehrotra 1992; Ferris & Munson 2002. Theory: O(n log 1/eps) iterations, or O(sqrt(n) log 1/eps) with

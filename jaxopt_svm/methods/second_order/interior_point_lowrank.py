@@ -3,8 +3,8 @@ r"""The interior-point method with a low-rank kernel, and for linear models.
     K = V V', V (n, k):   (V V' + D)^-1 r = D^-1 r - D^-1 V (1 + V' D^-1 V)^-1 V' D^-1 r
 
 so an iteration forms one k x k matrix: O(n k^2) work and O(n k) memory. A linear model is exactly
-this with V = X. For a kernel V is the incomplete Cholesky factor of K (at most ``rank`` columns): the
-iterations solve the problem of V V', the certificate is that of the true K, so it says what the
+this with V = X. For a kernel V is the incomplete Cholesky factor of K (at most ``rank`` columns):
+the iterations solve the problem of V V', the certificate is that of the true K, so it says what the
 approximation costs; once the approximate problem is solved the lane ends as "settled".
 
 The formula loses digits when D spreads over many orders; one refinement brings back most of them.
@@ -36,15 +36,28 @@ from jaxopt_svm.oracles.incomplete_cholesky import incomplete_cholesky
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.hinge_dual import alpha_of, best_intercept, beta_of, box_of
 
-__all__ = ["InteriorPointLowRank", "woodbury"]
+__all__ = ["InteriorPointLowRank", "solver_of"]
 
 
-def woodbury(V, weight, right):
-    """(V V' + D)^-1 right for several columns, weight = 1/D."""
-    W = weight[:, None] * V
-    L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + V.T @ W)
-    scaled = weight[:, None] * right
-    return scaled - W @ cho_solve((L, True), V.T @ scaled)
+def solver_of(V):
+    """factorise(weight) -> solve(right): (V V' + D)^-1 right for several columns, weight = 1/D."""
+
+    def factorise(weight):
+        W = weight[:, None] * V
+        L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + V.T @ W)
+
+        def solve(right):
+            scaled = weight[:, None] * right
+            return scaled - W @ cho_solve((L, True), V.T @ scaled)
+
+        def refined(right):
+            z = solve(right)
+            left = V @ (V.T @ z) + z / jnp.where(weight > 0, weight, 1.0)[:, None]
+            return z + solve(jnp.where(weight[:, None] > 0, right - left, 0.0))
+
+        return refined
+
+    return factorise
 
 
 @register(
@@ -138,22 +151,6 @@ def _iteration(free: bool):
     @sequential_vmap
     def one(V, box, y, tol, state: Interior) -> Interior:
         times = lambda a: V @ (V.T @ a)
-
-        def factorise(weight):
-            W = weight[:, None] * V
-            L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + V.T @ W)
-
-            def solve(right):
-                scaled = weight[:, None] * right
-                return scaled - W @ cho_solve((L, True), V.T @ scaled)
-
-            def refined(right):
-                z = solve(right)
-                left = V @ (V.T @ z) + z / jnp.where(weight > 0, weight, 1.0)[:, None]
-                return z + solve(jnp.where(weight[:, None] > 0, right - left, 0.0))
-
-            return refined
-
-        return iterate(box, y, free, times, factorise, tol, state)
+        return iterate(box, y, free, times, solver_of(V), tol, state)
 
     return one

@@ -74,7 +74,7 @@ def start_inside(box: Box, y, times: Callable, beta) -> Interior:
 def iterate(
     box: Box, y, free: bool, times: Callable, factorise: Callable, tol, at: Interior
 ) -> Interior:
-    """One iteration. ``times(a)`` = K a; ``factorise(D)`` solves with K + D, for several columns."""
+    """One iteration. times(a) = K a; factorise(1/D) gives solve(columns) with K + D."""
     used, n = box.hi > box.lo, y.shape[0]
     p, u, s, x = at.p, at.u, at.s, at.x
     count = jnp.maximum(jnp.sum(used.astype(p.dtype)), 1.0)
