@@ -114,8 +114,8 @@ def needs_free_intercept(method, problem) -> None:
 def refuse_free_kernel_intercept(method, problem) -> None:
     if problem.intercept == "free":
         raise ValueError(
-            f'{_name(method)} moves one coefficient at a time and cannot hold intercept="free"; use
-            ' 'Decomposition, SMO, ActiveSet or InteriorPoint, or intercept="penalised"'
+            f'{_name(method)} moves one coefficient at a time and cannot hold intercept="free"; '
+            'use Decomposition, SMO, ActiveSet or InteriorPoint, or intercept="penalised"'
         )
 
 
