@@ -1,16 +1,17 @@
-"""What is printed in the lectures, and what it should say.
+"""Where a lecture's slides say something else than what is true: the rows of the list of errata.
 
-kind "numeric": a claim of this folder carries the printed form as its false variant. "notation": a
-letter, an index or a word; nothing to compute.
+A row of kind "numeric" names the claim of proofs_checks that computes both: what is printed fails,
+what is correct holds. A row of kind "notation" is a slip that no computation can tell from a
+correct reading.
 """
 
 from typing import NamedTuple
 
-__all__ = ["ERRATA", "Erratum"]
+__all__ = ["ERRATA_F", "ERRATA_K", "Erratum"]
 
 
 class Erratum(NamedTuple):
-    """where: the slide. claim: the name of the claim that shows it, or None."""
+    """where: the slide. kind: "numeric" or "notation". claim: a name in proofs_checks, or None."""
 
     id: str
     lecture: str
@@ -21,100 +22,252 @@ class Erratum(NamedTuple):
     claim: str | None = None
 
 
-def _svm(id, where, printed, correct, claim=None) -> Erratum:
-    kind = "notation" if claim is None else "numeric"
-    return Erratum(id, "Optimization Methods for SVMs", where, printed, correct, kind, claim)
+def rows(lecture: str, *lines: tuple) -> tuple[Erratum, ...]:
+    """Rows of one lecture, each (id, where, printed, correct, kind[, claim])."""
+    return tuple(Erratum(first, lecture, *rest) for first, *rest in lines)
 
 
-SVM_LECTURE = [
-    _svm(
+ERRATA_F = rows(
+    "Online solvers for convex risk minimization (Franc)",
+    (
+        "F1",
+        "SDA, dual problem",
+        "alpha* = argmin of D over R^d",
+        "argmax over the feasible set A; feasible points lie below D*, and over R^d D has no "
+        "lower bound",
+        "numeric",
+        "structured_duality",
+    ),
+    (
+        "F2",
+        "SDA, dual problem",
+        "alpha = (alpha_1; ...; alpha_m)^d",
+        "alpha = (alpha_1; ...; alpha_m) in R^d",
+        "notation",
+    ),
+    (
+        "F3",
+        "SDA, generic algorithm",
+        "A^t is called a line between alpha^t and beta^t",
+        "a segment: tau is in [0, 1]",
+        "notation",
+    ),
+    (
+        "F4",
+        "SDA, reduced problem",
+        "tau = argmax D(alpha (1 - tau) + beta)",
+        "tau = argmax D(alpha (1 - tau) + tau beta)",
+        "numeric",
+        "segment",
+    ),
+    (
+        "F5",
+        "SDA, steepest feasible ascent",
+        "sum_y beta_i(y) (l_j(y) + <w, Psi_j(y)>); the sets B_i and B_i^t",
+        "l_i and Psi_i: j is bound to nothing; B_i and B_i^t are one set",
+        "notation",
+    ),
+    (
+        "F6",
+        "SDA, stopping condition, last line of the gap",
+        "(1/m) [sum_i max_y s_i - m sum_y alpha_i(y) s_i(y)]: i is free in the second term",
+        "(1/m) sum_i [max_y s_i - m sum_y alpha_i(y) s_i(y)]",
+        "numeric",
+        "structured_gap",
+    ),
+    (
+        "F7",
+        "SDA, primal form of the algorithm; improvement of the dual objective",
+        "w_i^t = (1 - tau) w_i^t - ..., w^{t+1} = w^t + w_i^{t+1} - w_i^t; tau^{t+1} for tau^t",
+        "the left side is w_i^{t+1} (to the letter, w never moves); the blocks j != i carry over",
+        "numeric",
+        "trajectories",
+    ),
+    (
+        "F8",
+        "SDA, improvement of the dual objective, tau = 1",
+        "<alpha - beta, b - A'A alpha> - 1/2 ||A (alpha - beta)||^2",
+        "<beta - alpha, b - A'A alpha> - 1/2 ||A (alpha - beta)||^2; as printed never positive",
+        "numeric",
+        "segment",
+    ),
+    (
+        "F9",
+        "SDA, removing the dual variables",
+        "w_i^{t+1} = -(1/sqrt(lam)) A (alpha_i (1 - tau) + tau beta_i)",
+        "A_i in place of A",
+        "numeric",
+        "trajectories",
+    ),
+    (
+        "F10",
+        "SDA, near maximal gain, definition of beta",
+        "no case for j = i and y other than u, v; alpha_j(y^t) for j != i",
+        "beta_i(y) = alpha_i(y) there, beta_j(y) = alpha_j(y)",
+        "notation",
+    ),
+    (
+        "F11",
+        "SDA, near maximal gain, improvement for tau < 1",
+        "lam (s_u - s_v)/||Psi(u) - Psi(v)||^2",
+        "lam (s_u - s_v)^2/(2 ||Psi(u) - Psi(v)||^2)",
+        "numeric",
+        "pair_gain",
+    ),
+    (
+        "F12",
+        "SDA, convergence guarantees",
+        "T = 8 l_max D^2/(eps^2 lam) updates",
+        "max{8 l_max D^2/(eps^2 lam), 2 m l_max/eps}: full steps gain eps/(2m) only; 50 alike "
+        "examples with lam = 100, eps = 1/2 take 50 updates where T = 0.32",
+        "numeric",
+        "sda_iterations",
+    ),
+    (
+        "F13",
+        "SDA, convergence guarantees",
+        "the theorem is for steepest ascent and for near maximal gain",
+        "near maximal gain can gain less in one update; with k labels of mass at most "
+        "max{32 l_max D^2/(lam eps^2), 4 m k l_max/eps} updates",
+        "numeric",
+        "fasole_gain",
+    ),
+    (
+        "F18",
+        "SDA, near maximal gain and both steepest ascent algorithms",
+        "v over all labels with mass; tau a quotient",
+        "v other than u (0/0); tau = 1 where ||Psi(u) - Psi(v)|| = 0 or ||A (beta - alpha)|| = 0",
+        "numeric",
+        "pair_gain",
+    ),
+)
+
+ERRATA_K = rows(
+    "Optimization Methods for SVMs (Scheinberg)",
+    (
         "K1",
         "KKT conditions; primal in alpha",
         "-Q alpha + y beta + s - xi = -e, beta the intercept",
         "beta = -b: Q alpha + y b - s + xi = e",
+        "numeric",
         "kernel_kkt",
     ),
-    _svm(
+    (
         "K2",
         "active set method, step 2",
         "s_0 = -Q_0s alpha_s - y_0 beta + 1 - c Q_0c e, and xi_c likewise",
         "both with the opposite signs",
+        "numeric",
         "active_set_signs",
     ),
-    _svm("K3", "decomposition approach", "+e_B' alpha_B", "-e_B' alpha_B", "reduced_qp"),
-    _svm(
+    (
+        "K3",
+        "decomposition approach",
+        "+e_B' alpha_B",
+        "-e_B' alpha_B",
+        "numeric",
+        "reduced_qp",
+    ),
+    (
         "K4",
         "decomposition approach",
         "B = {i: 0 < alpha_i < c}",
         "B is any set: from alpha = 0 that one would be empty",
+        "notation",
     ),
-    _svm(
+    (
         "K5",
         "support vector machines",
         "the intercept is the feature (x, 1)",
         "that penalises b and has no y'alpha = 0 in its dual",
+        "numeric",
         "augmentation",
     ),
-    _svm(
+    (
         "K6",
         "finding the new set B",
         "|{i: d_i != 0}| = |B|, bounds at C",
         "at most q, q even; bounds at c",
+        "numeric",
         "working_set",
     ),
-    _svm("K7", "complexity", "negative s and x_i", "negative s and xi_i"),
-    _svm(
+    (
+        "K7",
+        "complexity",
+        "negative s and x_i",
+        "negative s and xi_i",
+        "notation",
+    ),
+    (
         "K8",
         "decomposition method",
         "alpha'Q - e as a column; sorted: Y(alpha'Q - e)",
         "Q alpha - e; sorted is Y(Q alpha - e)",
+        "notation",
     ),
-    _svm(
+    (
         "K9",
         "solver table",
         "O(R n s/eps), O(R s/eps); decomposition once O(n^2/eps) iterations and once in all",
         "factors R^2/lam; not polynomial means not in log 1/eps",
+        "notation",
     ),
-    _svm("K10", "Pegasos", "1/delta", "log(1/delta) can be had (Shalev-Shwartz et al. 2011)"),
-    _svm(
+    (
+        "K10",
+        "Pegasos",
+        "1/delta",
+        "log(1/delta) can be had (Shalev-Shwartz et al. 2011)",
+        "notation",
+    ),
+    (
         "K11",
         "Huber-smoothed hinge",
         "O(1/eps) for f",
         "with acceleration, mu proportional to eps, and for the smoothed f",
+        "notation",
     ),
-    _svm("K12", "SGD", "|l| <= 1", "|l'| <= 1: the hinge is not bounded by 1"),
-    _svm(
+    (
+        "K12",
+        "SGD",
+        "|l| <= 1",
+        "|l'| <= 1: the hinge is not bounded by 1",
+        "notation",
+    ),
+    (
         "K13",
         "subgradients and Pegasos",
         "l(w, (x, y)), S+, A+ without iterate, phi_mu without y_i",
         "l(w, (x_i, y_i)), S+ and A_t+ at w_t, y_i in the middle branch",
+        "notation",
     ),
-    _svm(
+    (
         "K14",
         "approximation and estimation error",
         "lam ||w||^2; w* of the sample and of the population",
         "lam/2 ||w||^2 as before; two different w*",
+        "numeric",
         "scalings",
     ),
-    _svm(
+    (
         "K15",
         "optimization problem",
         "0 <= alpha <= c with y'alpha = 0 implied; s_i, xi_i next to vectors",
         "the box is part of the representer claim; y'alpha = 0 is not implied; s and xi: vectors",
+        "notation",
     ),
-    _svm(
+    (
         "K16",
         "active set",
         "0 < alpha_s < c always; argmin over sets that may be empty; the matrix [Q_ss y; y' 0]",
         "a new member is at a bound; an empty set gives +inf; singular Q_ss needs a null direction",
+        "numeric",
         "singular_pivot",
     ),
-    _svm(
+    (
         "K17",
         "active set method, linear algebra",
         "O(n_c) to move an index to I_c; O(n_s n) for s_0",
         "O(n_s) for e'Q_cs, O(n_c) when an index joins I_s; O(n_s n) with c Q_c e maintained",
+        "notation",
     ),
-]
-
-ERRATA: list[Erratum] = [*SVM_LECTURE]
+)

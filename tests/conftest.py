@@ -34,3 +34,11 @@ def few_programs_at_a_time():
     yield
     if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MOST_MAPS:
         jax.clear_caches()
+
+
+@pytest.fixture
+def quick_compilation():
+    """For tests whose time is compilation, and whose claims hold for the plain program too."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

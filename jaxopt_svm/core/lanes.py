@@ -301,6 +301,7 @@ class Loop:
             self.full[self.lanes[: self.active]] = full
             return
         self.grow_to(method)
+        self.settled[:] = False  # an update may have waited for room
         self.state = self.state._replace(full=jnp.zeros_like(self.state.full))
 
     def grow_to(self, method) -> None:

@@ -70,9 +70,9 @@ class Spent(NamedTuple):
     updates: steps in the sense of the method's theorem (the t of ``bound``).
     """
 
-    work: float
-    oracle_calls: float
-    updates: float
+    work: Any
+    oracle_calls: Any
+    updates: Any
 
 
 class Problem(Protocol):

@@ -27,6 +27,7 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.shuffle import shuffle
 
 __all__ = [
+    "Cyclic",
     "Importance",
     "Nice",
     "Norms",
@@ -76,6 +77,20 @@ class Shuffled(Serial):
 
     def draw(self, problem, key: Array, size: int) -> Sample:
         return cut(shuffle(key, problem.n), size, problem.n)
+
+
+@pytree
+class Cyclic(Serial):
+    """Every example once a pass, always in the order of the data."""
+
+    unique = True
+
+    def constants(self, problem):
+        return jnp.full_like(problem.rows.sqnorms, 1.0 / problem.n), problem.rows.sqnorms
+
+    def draw(self, problem, key: Array, size: int) -> Sample:
+        del key
+        return cut(jnp.arange(problem.n, dtype=jnp.int32), size, problem.n)
 
 
 @pytree

@@ -5,6 +5,7 @@ from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.losses import Hinge
 from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = [
     "needs_erm",
@@ -16,6 +17,7 @@ __all__ = [
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
+    "needs_structured",
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
@@ -31,6 +33,14 @@ def needs_erm(method, problem) -> None:
     if not isinstance(problem, ERM):
         raise ValueError(
             f"{_name(method)} solves ERM problems (js.make_erm); got {type(problem).__name__}"
+        )
+
+
+def needs_structured(method, problem) -> None:
+    if not isinstance(problem, Structured):
+        raise ValueError(
+            f"{_name(method)} solves structured problems (js.make_chain, js.make_multiclass, ...); "
+            f"got {type(problem).__name__}"
         )
 
 

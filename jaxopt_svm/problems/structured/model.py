@@ -86,3 +86,16 @@ class Model:
         """||psi(x, mu)||^2."""
         psi = self.features(x, mu)
         return psi @ psi
+
+    def pull(self, x, mu) -> Any:
+        """The potentials of w = psi(x, mu), so that <psi(x, mu), psi(x, y)> = <pull(mu), mu(y)>."""
+        return self.potentials(self.features(x, mu), x)
+
+    def sqlengths(self, x, labels) -> Array:
+        """(k,) ||psi(x, labels_k)||^2."""
+        return jax.vmap(lambda label: self.sqnorm(x, self.statistics(x, label)))(labels)
+
+    def products(self, x, label, labels) -> Array:
+        """(k,) <psi(x, label), psi(x, labels_k)>."""
+        theta = self.pull(x, self.statistics(x, label))
+        return jax.vmap(self.score, (None, None, 0))(theta, x, labels)

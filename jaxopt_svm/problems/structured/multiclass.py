@@ -60,10 +60,25 @@ class Multiclass(Model):
         return jnp.zeros(self.K, masses.dtype).at[self._valid(labels)].add(masses)
 
     def add(self, w, x, mu):
-        return x.add(w.reshape(self.F, self.K), mu).reshape(self.size)
+        none = jnp.zeros((0, self.K), mu.dtype)
+        return x.add(w.reshape(self.F, self.K), mu, none).reshape(self.size)
 
     def sqnorm(self, x, mu):
         return x.gram * (mu @ mu)
+
+    def pull(self, x, mu):
+        return x.gram * mu
+
+    def sqlengths(self, x, labels):
+        return jnp.full(labels.shape, x.gram)
+
+    def limits(self, x):
+        """sqrt(2) ||x|| and the largest cost."""
+        return jnp.sqrt(2 * x.gram), jnp.max(self.cost)
+
+    def every_label(self, x):
+        del x
+        return jnp.arange(self.K, dtype=jnp.int32)
 
     def repair(self, x, mu):
         """The distribution a claimed mu (K,) stands for: clipped and normalised."""

@@ -6,9 +6,12 @@ Parameters are rows of one matrix with K columns: F feature rows, then the table
 then, if any, a row for the start and one for the end. So every update touches whole rows in place.
 """
 
+import itertools
+import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxopt_svm.core.pytree import pytree, static
@@ -124,15 +127,50 @@ class Nodes(Model):
         return Statistics(node, edge.at[at[:, :-1], above, below].add(mass[:, 1:]))
 
     def add(self, w, x, mu):
-        W = x.tokens.add(w.reshape(self.rows, self.K), mu.node)
-        W = W.at[self._edge_rows()].add(mu.edge.reshape(-1, self.K))
+        tail = mu.edge.reshape(-1, self.K)
         if self.ends:
-            W = W.at[-2:].add(self._tips(x) @ mu.node)
-        return W.reshape(self.size)
+            tail = jnp.concatenate([tail, self._tips(x) @ mu.node])
+        return x.tokens.add(w.reshape(self.rows, self.K), mu.node, tail).reshape(self.size)
 
     def sqnorm(self, x, mu):
         total = jnp.sum(mu.node * (x.tokens.gram @ mu.node)) + jnp.sum(mu.edge**2)
         return total + jnp.sum((self._tips(x) @ mu.node) ** 2) if self.ends else total
+
+    def pull(self, x, mu):
+        node = x.tokens.gram @ mu.node
+        if self.ends:
+            tips = self._tips(x)
+            node = node + tips.T @ (tips @ mu.node)
+        return Statistics(node, mu.edge)
+
+    def sqlengths(self, x, labels):
+        """Nodes s, t with the same label contribute <x_s, x_t>, edges with the same pair 1: O(T^2)
+        comparisons a label, and no (T, K) array."""
+        labels, dtype = self._valid(labels), self.cost.dtype
+        same = labels[:, :, None] == labels[:, None, :]
+        total = jnp.sum(jnp.where(same, x.tokens.gram[None], 0), (1, 2))
+        real = x.mask[1:]
+        if self.tables > 1:  # every edge has a table of its own
+            edges = jnp.sum(real.astype(dtype))
+        else:
+            above, below = self._edges(x, labels)
+            pair = self.K * above + below
+            alike = (pair[:, :, None] == pair[:, None, :]) & (real[:, None] & real[None, :])[None]
+            edges = jnp.sum(alike.astype(dtype), (1, 2))
+        return total + edges + (2 if self.ends else 0)
+
+    def limits(self, x):
+        """Every node wrong, and every edge: by the triangle inequality."""
+        nodes = jnp.sum(jnp.sqrt(jnp.diagonal(x.tokens.gram)))
+        T = jnp.sum(x.mask.astype(self.cost.dtype))
+        feature = math.sqrt(2) * (nodes + T - 1 + 2 * self.ends)
+        return feature, jnp.max(self.cost) * (1 if self.per_length else T)
+
+    def every_label(self, x):
+        """All K^T labellings; at padding label 0, so some come more than once."""
+        T = x.mask.shape[0]
+        every = np.array(list(itertools.product(range(self.K), repeat=T)), np.int32)
+        return jnp.where(x.mask[None], every, 0)
 
     def summary(self, x, marginals):
         """What w and the loss need of full marginals."""

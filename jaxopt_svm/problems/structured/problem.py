@@ -29,7 +29,7 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.problems.structured.mixture import Mixture, feasible
 from jaxopt_svm.problems.structured.model import inner
 
-__all__ = ["Example", "Oracle", "Structured"]
+__all__ = ["Example", "Limits", "Oracle", "Structured"]
 
 BLOCK = 32  # examples; their arrays stay in cache (all at once: 2 to 3 times slower)
 
@@ -47,6 +47,13 @@ class Oracle(NamedTuple):
 
     value: Array
     label: Array
+
+
+class Limits(NamedTuple):
+    """feature: Dm >= ||psi(x_i, y) - psi(x_i, y_i)||. loss: l_max >= l(y_i, y)."""
+
+    feature: Array
+    loss: Array
 
 
 @pytree
@@ -145,6 +152,12 @@ class Structured:
         visit = lambda block, dual: (self.lift(block, difference(block, dual)), ())
         return self._over_blocks(visit, dual)[0]
 
+    def lost(self, dual) -> Array:
+        """L = sum_i c_i l(y_i, mu_i), from a feasible dual point."""
+        each = lambda e, dual: inner(self.model.loss(e.x, e.y), self.statistics(e, dual))
+        visit = lambda block, dual: (jnp.sum(block.c * jax.vmap(each)(block, dual)), ())
+        return self._over_blocks(visit, dual)[0]
+
     def w_of(self, dual) -> Array:
         """The primal point that a dual point stands for."""
         return self.rebuild(self.complete(Point(None, dual)).dual) / self.lam
@@ -170,6 +183,20 @@ class Structured:
             return best - inner(scores, self.statistics(example, dual))
 
         return self._over_blocks(lambda *block: ((), jax.vmap(one)(*block)), dual)[1]
+
+    def limits(self) -> Limits | None:
+        """Dm and l_max over all examples, or None for a model that does not know them."""
+        if not hasattr(self.model, "limits"):
+            return None
+        each = jax.vmap(self.model.limits)(self.x)
+        return Limits(*(jnp.max(values) for values in each))
+
+    def check_dual(self, dual) -> None:
+        """Of a start: labels and masses of n examples, or marginals."""
+        if isinstance(dual, Mixture) and self.n not in dual.masses.shape[:2]:
+            raise ValueError(
+                f"start: expected labels of {self.n} examples; got {dual.masses.shape[-2]}"
+            )
 
     # the contract of problems
 

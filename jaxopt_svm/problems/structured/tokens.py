@@ -27,10 +27,10 @@ class DenseTokens:
         """(T, K) from the first F rows of W."""
         return jnp.tensordot(self.X, W[: self.X.shape[-1]], 1)
 
-    def add(self, W, coefficients):
-        """W with sum_t x_t (x) coefficients_t added."""
+    def add(self, W, coefficients, tail):
+        """W with sum_t x_t (x) coefficients_t added to its first F rows, and tail to the others."""
         axes = tuple(range(self.X.ndim - 1))
-        return W.at[: self.X.shape[-1]].add(jnp.tensordot(self.X, coefficients, (axes, axes)))
+        return W + jnp.concatenate([jnp.tensordot(self.X, coefficients, (axes, axes)), tail])
 
 
 @pytree
@@ -45,10 +45,14 @@ class SparseTokens:
         seen = W.at[self.index].get(mode="promise_in_bounds")  # (T, S, K)
         return jnp.sum(self.values[..., None] * seen, axis=-2)
 
-    def add(self, W, coefficients):
-        """Costs the stored values, whatever the number of rows of W."""
-        parts = self.values[..., None] * coefficients[..., None, :]
-        return W.at[self.index].add(parts, mode="promise_in_bounds")
+    def add(self, W, coefficients, tail):
+        """Costs the stored values, whatever the number of rows of W: one scatter, in place. (A
+        second write, to the tail, would make the compiler copy W.)"""
+        K, rest = W.shape[1], tail.shape[0]
+        parts = (self.values[..., None] * coefficients[..., None, :]).reshape(-1, K)
+        last = jnp.arange(W.shape[0] - rest, W.shape[0], dtype=self.index.dtype)
+        index = jnp.concatenate([self.index.reshape(-1), last])
+        return W.at[index].add(jnp.concatenate([parts, tail]), mode="promise_in_bounds")
 
 
 def scipy_sparse():
