@@ -7,7 +7,7 @@ correct reading.
 
 from typing import NamedTuple
 
-__all__ = ["ERRATA_F", "ERRATA_S", "Erratum"]
+__all__ = ["ERRATA_F", "ERRATA_K", "ERRATA_S", "Erratum"]
 
 
 class Erratum(NamedTuple):
@@ -304,5 +304,137 @@ ERRATA_S = rows(
         "has no minimiser on separable data: the infimum 0 is not attained",
         "numeric",
         "zero_one_loss",
+    ),
+)
+
+ERRATA_K = rows(
+    "Optimization Methods for SVMs (Scheinberg)",
+    (
+        "K1",
+        "KKT conditions; primal in alpha",
+        "-Q alpha + y beta + s - xi = -e, beta the intercept",
+        "beta = -b: Q alpha + y b - s + xi = e",
+        "numeric",
+        "kernel_kkt",
+    ),
+    (
+        "K2",
+        "active set method, step 2",
+        "s_0 = -Q_0s alpha_s - y_0 beta + 1 - c Q_0c e, and xi_c likewise",
+        "both with the opposite signs",
+        "numeric",
+        "active_set_signs",
+    ),
+    (
+        "K3",
+        "decomposition approach",
+        "+e_B' alpha_B",
+        "-e_B' alpha_B",
+        "numeric",
+        "reduced_qp",
+    ),
+    (
+        "K4",
+        "decomposition approach",
+        "B = {i: 0 < alpha_i < c}",
+        "B is any set: from alpha = 0 that one would be empty",
+        "notation",
+    ),
+    (
+        "K5",
+        "support vector machines",
+        "the intercept is the feature (x, 1)",
+        "that penalises b and has no y'alpha = 0 in its dual",
+        "numeric",
+        "augmentation",
+    ),
+    (
+        "K6",
+        "finding the new set B",
+        "|{i: d_i != 0}| = |B|, bounds at C",
+        "at most q, q even; bounds at c",
+        "numeric",
+        "working_set",
+    ),
+    (
+        "K7",
+        "complexity",
+        "negative s and x_i",
+        "negative s and xi_i",
+        "notation",
+    ),
+    (
+        "K8",
+        "decomposition method",
+        "alpha'Q - e as a column; sorted: Y(alpha'Q - e)",
+        "Q alpha - e; sorted is Y(Q alpha - e)",
+        "notation",
+    ),
+    (
+        "K9",
+        "solver table",
+        "O(R n s/eps), O(R s/eps); decomposition once O(n^2/eps) iterations and once in all",
+        "factors R^2/lam; not polynomial means not in log 1/eps",
+        "notation",
+    ),
+    (
+        "K10",
+        "Pegasos",
+        "1/delta",
+        "log(1/delta) can be had (Shalev-Shwartz et al. 2011)",
+        "notation",
+    ),
+    (
+        "K11",
+        "Huber-smoothed hinge",
+        "O(1/eps) for f",
+        "with acceleration, mu proportional to eps, and for the smoothed f",
+        "numeric",
+        "huber_bounds",
+    ),
+    (
+        "K12",
+        "SGD",
+        "|l| <= 1",
+        "|l'| <= 1: the hinge is not bounded by 1",
+        "numeric",
+        "hinge_lipschitz",
+    ),
+    (
+        "K13",
+        "subgradients and Pegasos",
+        "l(w, (x, y)), S+, A+ without iterate, phi_mu without y_i",
+        "l(w, (x_i, y_i)), S+ and A_t+ at w_t, y_i in the middle branch",
+        "notation",
+    ),
+    (
+        "K14",
+        "approximation and estimation error",
+        "lam ||w||^2; w* of the sample and of the population",
+        "lam/2 ||w||^2 as before; two different w*",
+        "numeric",
+        "scalings",
+    ),
+    (
+        "K15",
+        "optimization problem",
+        "0 <= alpha <= c with y'alpha = 0 implied; s_i, xi_i next to vectors",
+        "the box is part of the representer claim; y'alpha = 0 is not implied; s and xi: vectors",
+        "notation",
+    ),
+    (
+        "K16",
+        "active set",
+        "0 < alpha_s < c always; argmin over sets that may be empty; the matrix [Q_ss y; y' 0]",
+        "a new member is at a bound; an empty set gives +inf; singular Q_ss needs a null direction",
+        "numeric",
+        "singular_pivot",
+    ),
+    (
+        "K17",
+        "active set method, linear algebra",
+        "O(n_c) to move an index to I_c; O(n_s n) for s_0",
+        "O(n_s) for e'Q_cs, O(n_c) when an index joins I_s; O(n_s n) with c Q_c e maintained",
+        "notation",
     ),
 )

@@ -98,7 +98,7 @@ def table() -> list[toy.Case]:
             5e-2,
             names=("kernel_pegasos",),
             problems=KERNELS,
-            referee=js.KernelPegasos(js.Shuffled()),
+            referee=js.BoxSDCA(),
         ),
         toy.Case("huber-agd", js.huber_agd(), hinge, 300, 1e-3, names=("huber_agd",)),
         toy.Case("huber-gd", js.huber_gd(0.1), hinge, 300, 5e-2, names=("huber_gd",)),

@@ -1,14 +1,14 @@
 r"""The Gram matrix K_ij = k(x_i, x_j), stored, or made row by row when it would not fit.
 
-To methods made of visits it is a data matrix by rows whose "w" is the score vector u = K beta: row i
-is the functional that reads u_i, and adding it to u adds the i-th row of K. So <x_i, x_j> = K_ij, and the
-blocks of core/blocks.py run on kernels unchanged:
+To methods made of visits it is a data matrix by rows whose "w" is the score vector u = K beta: row
+i is the functional that reads u_i, and adding it to u adds the i-th row of K. So <x_i, x_j> = K_ij,
+and the blocks of core/blocks.py run on kernels unchanged:
 
     row i:  dot(u) = u_i,   add(u, a) = u + a K_i,   sqnorm = K_ii
     all:    matvec(u) = u,  rmatvec(a) = K a
 
-A stored matrix may be kept in float32 while all else is in float64: half the memory, and products are
-still summed in float64.
+A stored matrix may be kept in float32 while all else is in float64: half the memory, and products
+are still summed in float64.
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.custom_batching import sequential_vmap
 
 from jaxopt_svm.core.blocks import outer
 from jaxopt_svm.core.pytree import pytree
@@ -84,6 +85,10 @@ class _Gram:
         """(n,) row i of K."""
         return self.take_rows(jnp.asarray(i)[None])[0]
 
+    def rows_times(self, index, a) -> Array:
+        """(n,) sum_k a_k K_index[k]: in a batch lane after lane, which keeps its rows in cache."""
+        return _rows_times(self, index, a)
+
     def take(self, index) -> GramBlock:
         return GramBlock(index, self.take_rows(index))
 
@@ -95,6 +100,13 @@ class _Gram:
 
     def rmatvec(self, a):
         return self.times(a)
+
+
+@sequential_vmap
+def _rows_times(gram, index, a):
+    nothing = lambda: jnp.zeros_like(gram.diagonal)
+    # a lane that has nothing to add reads nothing
+    return lax.cond(jnp.any(a != 0), lambda: a @ gram.take_rows(index), nothing)
 
 
 def _in_blocks(rows_times, n: int, a):

@@ -14,13 +14,13 @@ signed coefficients beta the dual of the hinge is a QP without a single label,
 [lo, hi] being [0, c_i/lam] for y_i = 1 and [-c_i/lam, 0] for y_i = -1. Its gradient is K beta - y.
 The textbook's c is 1/(n lam), its alpha is |beta|.
 
-Intercepts: "none"; "penalised": the kernel is k + 1, the intercept is sum_j beta_j; "free": w carries
-b behind beta. A penalised intercept is another problem than a free one (proofs_checks/
+Intercepts: "none"; "penalised": the kernel is k + 1, the intercept is sum_j beta_j; "free": w
+carries b behind beta. A penalised intercept is another problem than a free one (proofs_checks/
 augmentation.py). Lecture "Optimization Methods for SVMs" (Scheinberg), kernel formulation and dual.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,7 @@ from jax import Array
 
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.problems import hinge_dual
 from jaxopt_svm.problems.erm import balanced
 from jaxopt_svm.problems.make import _matrix
 from jaxopt_svm.problems.regularizers import L2
@@ -36,13 +37,6 @@ from jaxopt_svm.problems.regularizers import L2
 __all__ = ["KernelSVM"]
 
 ENTRIES = 2**23  # of a kernel matrix that scores of new points make at a time
-
-
-class Box(NamedTuple):
-    """Bounds of the signed coefficients beta."""
-
-    lo: Array
-    hi: Array
 
 
 @pytree
@@ -62,6 +56,7 @@ class KernelSVM:
     factor: Any = None  # (n, k) V with V V' about K, for low-rank methods
     labels: tuple | None = static(default=None)
     intercept: str = static(default="none")
+    lanes: tuple[str, ...] = static(default=("lam",))  # fields with an entry a lane (a batch)
 
     @property
     def n(self) -> int:
@@ -88,17 +83,19 @@ class KernelSVM:
 
     def beta_of(self, alpha):
         """The signed coefficients of a dual point."""
-        return self.c * alpha / self.lam
+        return hinge_dual.beta_of(self, alpha)
 
     def alpha_of(self, beta):
-        """The dual point of signed coefficients; an example without weight has alpha = 0."""
-        used = self.c > 0
-        return jnp.where(used, self.lam * beta / jnp.where(used, self.c, 1.0), 0.0)
+        """The dual point of signed coefficients."""
+        return hinge_dual.alpha_of(self, beta)
 
-    def box(self) -> Box:
+    def box(self) -> hinge_dual.Box:
         """Where the hinge's beta may be."""
-        end = self.y * self.c / self.lam
-        return Box(jnp.minimum(end, 0.0), jnp.maximum(end, 0.0))
+        return hinge_dual.box_of(self)
+
+    def best_intercept(self, scores):
+        """The intercept with the smallest hinge for these scores."""
+        return hinge_dual.best_intercept(self, scores)
 
     def abar(self, alpha):
         """(n,) the scores K beta(alpha)."""
@@ -113,22 +110,6 @@ class KernelSVM:
         if not self.free:
             return beta
         return jnp.append(beta, self.best_intercept(scores))
-
-    def best_intercept(self, scores):
-        """argmin_b sum_i c_i max(0, 1 - y_i (scores_i + b)): a weighted quantile.
-
-        The slope in b starts at -(weight of the +1) and rises by c_i at each breakpoint
-        y_i - scores_i, whichever sign y_i has. Of an interval of minimisers, the middle.
-        """
-        v = self.y - scores
-        order = jnp.argsort(v)
-        weight, v = jnp.cumsum(self.c[order]), v[order]
-        level = jnp.sum(jnp.where(self.y > 0, self.c, 0.0))
-        slack = 4 * jnp.finfo(v.dtype).eps
-        first = jnp.searchsorted(weight, level - slack)
-        last = jnp.searchsorted(weight, level + slack)
-        at = lambda k: v[jnp.minimum(k, self.n - 1)]
-        return (at(first) + at(last)) / 2
 
     # --- values ----------------------------------------------------------------------------
 

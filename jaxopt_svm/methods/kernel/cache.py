@@ -1,9 +1,10 @@
 r"""A bounded cache of kernel rows, the least recently used row leaving first.
 
-For problems whose Gram matrix is made row by row. On a hit the row is read, on a miss it is computed and
-takes the slot that was not asked for longest. Under a batch of lanes a branch becomes a
-choice and every row would be computed anyway: the cache is for one lane at a time.
-Lecture "Optimization Methods for SVMs" (Scheinberg), workload of a decomposition method; Joachims 1999.
+For problems whose Gram matrix is made row by row. On a hit the row is read, on a miss it is
+computed and takes the slot that was not asked for longest. Under a batch of lanes a branch becomes
+a choice and every row would be computed anyway: the cache is for one lane at a time.
+Lecture "Optimization Methods for SVMs" (Scheinberg), workload of a decomposition method; Joachims
+1999.
 """
 
 from typing import NamedTuple

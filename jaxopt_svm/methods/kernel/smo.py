@@ -7,11 +7,13 @@ r"""SMO: sequential minimal optimisation, two coefficients at a time.
     3. beta_i += t, beta_j -= t, t the exact minimiser along the pair, cut at the box
     4. v -= t (K_i - K_j)
 
-A step costs two rows of K and O(n); n^2 numbers are stored, or none (gram="rows") with a cache of rows.
+A step costs two rows of K and O(n); n^2 numbers are stored, or none (gram="rows") with a cache of
+rows.
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), decomposition with two variables.
-Platt 1999; Keerthi et al., Neural Computation 13 (2001); Fan, Chen & Lin, JMLR 6 (2005) (second order).
-The objective falls at every step and the method ends for every eps > 0 (Keerthi & Gilbert 2002; Chen,
+Platt 1999; Keerthi et al., Neural Computation 13 (2001); Fan, Chen & Lin, JMLR 6 (2005) (second
+order). The objective falls at every step and the method ends for every eps > 0 (Keerthi & Gilbert
+2002; Chen,
 Fan & Lin 2006); the tail is linear where K is definite.
     gap with b in the middle <= sum_i (hi_i - lo_i) (m - M)/2: proofs_checks/certificate_lemma.py
     monotone steps: proofs_checks/smo_progress.py
@@ -26,8 +28,8 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.kernel.cache import Cache, empty_cache, look_up
-from jaxopt_svm.methods.kernel.pairs import Quadratic, pair_move, violation
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
+from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["SMO", "SMOState"]

@@ -5,16 +5,16 @@ r"""Pairs: the smallest move that keeps sum beta = 0, and what it is chosen by.
     up  = {beta_i < hi_i},    m = max over up of v        (beta_i can grow, at gain v_i)
     low = {beta_i > lo_i},    M = min over low of v       (beta_i can fall, at gain -v_i)
 
-beta is optimal exactly if m <= M, and then any b in [m, M] is an intercept. A pair (i, j), i in up, j
-in low, v_i > v_j, moves beta_i up and beta_j down by
+beta is optimal exactly if m <= M, and then any b in [m, M] is an intercept. A pair (i, j), i in up,
+j in low, v_i > v_j, moves beta_i up and beta_j down by
 
     t = min{ (v_i - v_j) / a_ij,  hi_i - beta_i,  beta_j - lo_j },     a_ij = K_ii + K_jj - 2 K_ij
 
-and gains (v_i - v_j)^2 / (2 a_ij) unless a bound stops it. i is the one with the largest v. j is the one with
-the smallest v (first order), or the one that promises the largest gain (second order).
+and gains (v_i - v_j)^2 / (2 a_ij) unless a bound stops it. i is the one with the largest v. j is
+the one with the smallest v (first order), or the one that promises the largest gain (second order).
 
-In the textbook's letters v = -y*g, beta = y*alpha. Platt 1999; Keerthi et al. 2001; Fan, Chen & Lin, JMLR 6
-(2005). Checked in proofs_checks/smo_progress.py and certificate_lemma.py.
+In the textbook's letters v = -y*g, beta = y*alpha. Platt 1999; Keerthi et al. 2001; Fan, Chen &
+Lin, JMLR 6 (2005). Checked in proofs_checks/smo_progress.py and certificate_lemma.py.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def pair_move(
     if among is not None:
         up, low = up & among, low & among
     above = jnp.where(up, v, -jnp.inf)
-    i = jnp.argmax(above)
+    i = jnp.argmax(above).astype(jnp.int32)
     m, row_i = above[i], row_of(i)
     # a_ij of two equal points is zero up to rounding: the box then stops the move
     eps = 4 * jnp.finfo(v.dtype).eps
@@ -78,6 +78,7 @@ def pair_move(
         j = jnp.argmax(jnp.where(below, (m - v) ** 2 / a, -1.0))
     else:
         j = jnp.argmin(jnp.where(below, v, jnp.inf))
+    j = j.astype(jnp.int32)
     tiny = jnp.finfo(v.dtype).tiny
     room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
     t = jnp.minimum((m - v[j]) / jnp.maximum(a[j], tiny), jnp.minimum(room_i, room_j))
