@@ -10,7 +10,7 @@ import sys
 import experiments
 from experiments.common import write
 
-HELPERS = ("__main__", "common", "zoo")
+HELPERS = ("__main__", "common", "learning", "zoo")
 
 
 def names() -> list[str]:

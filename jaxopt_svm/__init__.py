@@ -16,6 +16,16 @@ from jaxopt_svm.core.sampling import (
 )
 from jaxopt_svm.core.sets import Bucket, Distributed, Independent, Partition
 from jaxopt_svm.core.solution import Solution, Status, Trace, load, save
+from jaxopt_svm.gp.bayes import Posterior, logistic_posterior
+from jaxopt_svm.gp.classification import (
+    GPClassifier,
+    average_sigmoid,
+    mackay_sigmoid,
+    make_gp_classifier,
+)
+from jaxopt_svm.gp.fit import Fit, fit_gp
+from jaxopt_svm.gp.regression import GP, log_evidence, make_gp, prior_sample
+from jaxopt_svm.gp.ridge import KernelRidge, kernel_ridge
 from jaxopt_svm.methods import (
     APCG,
     ASDCA,
@@ -30,15 +40,19 @@ from jaxopt_svm.methods import (
     SDM,
     SDNA,
     SGD,
+    SMO,
     SPDC,
     SVRG,
     AccProxSDCA,
+    ActiveSet,
     Alpha,
     AnyAfter,
     AnyBefore,
+    BoxSDCA,
     ConvexTheta,
     CoordinateDescent,
     Damping,
+    Decomposition,
     Decreasing,
     DfSDCA,
     DisDCA,
@@ -46,19 +60,28 @@ from jaxopt_svm.methods import (
     FrankWolfe,
     GapProportional,
     Geometric,
+    Huber,
     HydraBeta,
+    InteriorPoint,
+    InteriorPointLowRank,
+    KernelPegasos,
     Last,
     LineSearch,
     MaximalGain,
     MostViolating,
     NonConvexTheta,
+    OnePass,
     Quartz,
+    ShrinkingSMO,
     Smoothness,
     Steepest,
     SteepestAscent,
     StrongConvexity,
     Subgradient,
+    SVMPerf,
     Undamped,
+    huber_agd,
+    huber_gd,
     hydra,
     iprox_sdca,
     miso,
@@ -71,13 +94,18 @@ from jaxopt_svm.methods import (
     shotgun,
 )
 from jaxopt_svm.methods.primal.step_rules import (
+    AnyTime,
     Bottou,
     Constant,
+    Horizon,
     Hyperbolic,
     InverseLam,
     InverseSqrt,
+    LinearDecay,
     Schedule,
 )
+from jaxopt_svm.problems.ball import Ball, make_ball
+from jaxopt_svm.problems.batch import one_vs_rest, stacked
 from jaxopt_svm.problems.convert import (
     C_from_lam,
     lam_from_C,
@@ -88,6 +116,15 @@ from jaxopt_svm.problems.convert import (
 )
 from jaxopt_svm.problems.coordinates import Examples, Features, FeaturesOnNodes, with_columns
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernel import KernelSVM
+from jaxopt_svm.problems.kernels import (
+    RBF,
+    ConstantKernel,
+    Linear,
+    Periodic,
+    Polynomial,
+    scale_gamma,
+)
 from jaxopt_svm.problems.losses import (
     Absolute,
     Hinge,
@@ -97,6 +134,13 @@ from jaxopt_svm.problems.losses import (
     SquaredHinge,
 )
 from jaxopt_svm.problems.make import make_erm
+from jaxopt_svm.problems.make_kernel import make_kernel_svm
+from jaxopt_svm.problems.population import (
+    Errors,
+    Population,
+    error_decomposition,
+    make_population,
+)
 from jaxopt_svm.problems.predict import decision, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
@@ -119,8 +163,15 @@ from jaxopt_svm.problems.structured import (
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.wrappers import estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
+from jaxopt_svm.wrappers.averages import (
+    minibatch_sgd,
+    one_pass_sgd,
+    projected_sgd,
+    subgradient_descent,
+)
 from jaxopt_svm.wrappers.certified import Certified
 from jaxopt_svm.wrappers.from_optax import FromOptax
+from jaxopt_svm.wrappers.on_ball import OnBall, ball_sdca
 from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
 
 __version__ = "0.1.0"
@@ -239,6 +290,25 @@ __all__ = [
     "solve",
     "sweep",
     "with_columns",
+    # kernels
+    "ConstantKernel",
+    "KernelSVM",
+    "Linear",
+    "Periodic",
+    "Polynomial",
+    "ActiveSet",
+    "BoxSDCA",
+    "SVMPerf",
+    "ShrinkingSMO",
+    "InteriorPoint",
+    "InteriorPointLowRank",
+    "Decomposition",
+    "RBF",
+    "SMO",
+    "make_kernel_svm",
+    "one_vs_rest",
+    "stacked",
+    "scale_gamma",
     # structured outputs
     "BCFW",
     "Decreasing",
@@ -266,4 +336,40 @@ __all__ = [
     "make_tree",
     "structured_hinge",
     "tree_hinge",
+    # Gaussian processes and Bayes
+    "Fit",
+    "GP",
+    "GPClassifier",
+    "KernelRidge",
+    "Posterior",
+    "average_sigmoid",
+    "fit_gp",
+    "kernel_ridge",
+    "log_evidence",
+    "logistic_posterior",
+    "mackay_sigmoid",
+    "make_gp",
+    "make_gp_classifier",
+    "prior_sample",
+    # balls, populations, smoothing
+    "KernelPegasos",
+    "AnyTime",
+    "Ball",
+    "Errors",
+    "Horizon",
+    "Huber",
+    "LinearDecay",
+    "OnBall",
+    "OnePass",
+    "Population",
+    "ball_sdca",
+    "error_decomposition",
+    "huber_agd",
+    "huber_gd",
+    "make_ball",
+    "make_population",
+    "minibatch_sgd",
+    "one_pass_sgd",
+    "projected_sgd",
+    "subgradient_descent",
 ]

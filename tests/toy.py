@@ -164,6 +164,7 @@ def erm_table() -> list[Case]:
 
 def table() -> list[Case]:
     """Every row; each family of problems other than ERM has a file of its own."""
-    from tests import toy_structured
+    from tests import toy_ball, toy_kernel, toy_structured
 
-    return [*erm_table(), *toy_structured.table()]
+    families = (toy_ball, toy_structured, toy_kernel)
+    return [*erm_table(), *(case for family in families for case in family.table())]

@@ -96,11 +96,24 @@ def _newsgroups(path: pathlib.Path):
     return text.TfidfVectorizer(min_df=2).fit_transform(words), _signs(positive)
 
 
+def _last_column(path: pathlib.Path, separator: str | None, classes: bool = False):
+    """Numbers with the label behind them on each line; two labels become signs."""
+    lines = [
+        line.split(separator) for line in read_bytes(path).decode().split("\n") if line.strip()
+    ]
+    X = np.array([line[:-1] for line in lines], np.float64)
+    labels = np.array([line[-1].strip() for line in lines])
+    if classes:
+        return _standardised(X), labels.astype(int)
+    return _standardised(X), _signs(labels == np.unique(labels)[-1])
+
+
 def _libsvm(name: str, description: str, columns: int | None = None) -> Entry:
     read = functools.partial(read_svmlight, columns=columns)
     return Entry(read, description, LIBSVM, ((f"libsvm/{name}",),))
 
 
+UCI_SMALL = "https://archive.ics.uci.edu ({})"
 COVTYPE = (("covtype/covtype.csv", "covtype.data"),)
 SETS: dict[str, Entry] = {
     "breast_cancer": Entry(_breast_cancer, "569 x 30, standardised"),
@@ -121,6 +134,24 @@ SETS: dict[str, Entry] = {
         "60,000 x 784, even against odd",
         MNIST,
         (("mnist/train-images-idx3-ubyte",), ("mnist/train-labels-idx1-ubyte",)),
+    ),
+    "ionosphere": Entry(
+        functools.partial(_last_column, separator=","),
+        "351 x 34, standardised",
+        UCI_SMALL.format("dataset 52, ionosphere.data"),
+        (("uci/ionosphere.data",),),
+    ),
+    "sonar": Entry(
+        functools.partial(_last_column, separator=","),
+        "208 x 60, standardised",
+        UCI_SMALL.format("dataset 151, sonar.all-data"),
+        (("uci/sonar.all-data",),),
+    ),
+    "satimage": Entry(
+        functools.partial(_last_column, separator=None, classes=True),
+        "4,435 x 36, six classes, standardised",
+        UCI_SMALL.format("dataset 146, sat.trn"),
+        (("multiclass/sat.trn.txt", "sat.trn"),),
     ),
     "newsgroups": Entry(
         _newsgroups,

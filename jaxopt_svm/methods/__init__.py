@@ -9,6 +9,7 @@ from jaxopt_svm.methods.coordinate.coordinate_descent import (
     shotgun,
 )
 from jaxopt_svm.methods.coordinate.hydra import HydraBeta, hydra
+from jaxopt_svm.methods.cutting.svm_perf import SVMPerf
 from jaxopt_svm.methods.dual.accprox_sdca import AccProxSDCA
 from jaxopt_svm.methods.dual.apcg import APCG
 from jaxopt_svm.methods.dual.asdca import ASDCA
@@ -25,8 +26,18 @@ from jaxopt_svm.methods.finite_sum.s2cd import S2CD
 from jaxopt_svm.methods.finite_sum.sag import SAG
 from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
+from jaxopt_svm.methods.kernel.active_set import ActiveSet
+from jaxopt_svm.methods.kernel.box_sdca import BoxSDCA
+from jaxopt_svm.methods.kernel.decomposition import Decomposition
+from jaxopt_svm.methods.kernel.kernel_pegasos import KernelPegasos
+from jaxopt_svm.methods.kernel.shrinking import ShrinkingSMO
+from jaxopt_svm.methods.kernel.smo import SMO
+from jaxopt_svm.methods.primal.huber import Huber, huber_agd, huber_gd
+from jaxopt_svm.methods.primal.one_pass import OnePass
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
+from jaxopt_svm.methods.second_order.interior_point import InteriorPoint
+from jaxopt_svm.methods.second_order.interior_point_lowrank import InteriorPointLowRank
 from jaxopt_svm.methods.structured.bcfw import BCFW
 from jaxopt_svm.methods.structured.fasole import FASOLE
 from jaxopt_svm.methods.structured.frank_wolfe import FrankWolfe
@@ -39,13 +50,16 @@ __all__ = [
     "APCG",
     "ASDCA",
     "AccProxSDCA",
+    "ActiveSet",
     "Alpha",
     "AnyAfter",
     "AnyBefore",
     "BCFW",
+    "BoxSDCA",
     "ConvexTheta",
     "CoordinateDescent",
     "Damping",
+    "Decomposition",
     "Decreasing",
     "DfSDCA",
     "DisDCA",
@@ -54,13 +68,18 @@ __all__ = [
     "FrankWolfe",
     "GapProportional",
     "Geometric",
+    "Huber",
     "HydraBeta",
+    "InteriorPoint",
+    "InteriorPointLowRank",
+    "KernelPegasos",
     "Last",
     "LineSearch",
     "MS2GD",
     "MaximalGain",
     "MostViolating",
     "NonConvexTheta",
+    "OnePass",
     "Quartz",
     "S2CD",
     "SAG",
@@ -70,14 +89,19 @@ __all__ = [
     "SDM",
     "SDNA",
     "SGD",
+    "SMO",
     "SPDC",
+    "SVMPerf",
     "SVRG",
+    "ShrinkingSMO",
     "Smoothness",
     "Steepest",
     "SteepestAscent",
     "StrongConvexity",
     "Subgradient",
     "Undamped",
+    "huber_agd",
+    "huber_gd",
     "hydra",
     "iprox_sdca",
     "miso",

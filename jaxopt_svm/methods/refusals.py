@@ -1,11 +1,21 @@
 """What methods say, before anything compiles, when a problem is not theirs."""
 
 from jaxopt_svm.core.sampling import Nice, Shuffled, Uniform
+from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.kernel import KernelSVM
+from jaxopt_svm.problems.losses import Hinge
+from jaxopt_svm.problems.rows import Dense
 from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = [
     "needs_erm",
+    "needs_examples",
+    "needs_free_intercept",
+    "needs_hinge",
+    "needs_hinge_and_factor",
+    "needs_kernel",
+    "needs_kernel_hinge",
     "needs_l2",
     "needs_scalar",
     "needs_smooth",
@@ -13,6 +23,7 @@ __all__ = [
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
+    "refuse_free_kernel_intercept",
 ]
 
 
@@ -24,6 +35,14 @@ def needs_erm(method, problem) -> None:
     if not isinstance(problem, ERM):
         raise ValueError(
             f"{_name(method)} solves ERM problems (js.make_erm); got {type(problem).__name__}"
+        )
+
+
+def needs_examples(method, problem) -> None:
+    if not isinstance(problem, ERM | Ball):
+        raise ValueError(
+            f"{_name(method)} solves ERM problems (js.make_erm) and those over a ball "
+            f"(js.make_ball); got {type(problem).__name__}"
         )
 
 
@@ -80,3 +99,54 @@ def refuse_free_intercept(method, problem) -> None:
             f'{_name(method)} cannot fit intercept="free"; use Subgradient or FromOptax, '
             'or make the problem with intercept="penalised"'
         )
+
+
+def needs_hinge(method, problem) -> None:
+    if not isinstance(problem.loss, Hinge):
+        other = "BoxSDCA" if isinstance(problem, KernelSVM) else "SDCA"
+        raise ValueError(
+            f"{_name(method)} solves the quadratic program of the hinge; for "
+            f"{type(problem.loss).__name__} use {other}"
+        )
+
+
+def needs_kernel(method, problem) -> None:
+    if not isinstance(problem, KernelSVM):
+        raise ValueError(
+            f"{_name(method)} works on a Gram matrix (js.make_kernel_svm); "
+            f"got {type(problem).__name__}"
+        )
+
+
+def needs_kernel_hinge(method, problem) -> None:
+    needs_kernel(method, problem)
+    needs_hinge(method, problem)
+
+
+def needs_free_intercept(method, problem) -> None:
+    if problem.intercept != "free":
+        raise ValueError(
+            f'{_name(method)} moves pairs along sum beta = 0, which is intercept="free"; for '
+            f'"{problem.intercept}" use BoxSDCA, ActiveSet or InteriorPoint'
+        )
+
+
+def refuse_free_kernel_intercept(method, problem) -> None:
+    if problem.intercept == "free":
+        raise ValueError(
+            f'{_name(method)} moves one coefficient at a time and cannot hold intercept="free"; '
+            'use Decomposition, SMO, ActiveSet or InteriorPoint, or intercept="penalised"'
+        )
+
+
+def needs_hinge_and_factor(method, problem) -> None:
+    """A problem whose K is V V': a kernel SVM, or a linear model with dense rows."""
+    if isinstance(problem, ERM):
+        needs_l2(method, problem)
+        needs_hinge(method, problem)
+        if not isinstance(problem.rows, Dense):
+            raise ValueError(
+                f"{_name(method)} forms X'DX and needs dense rows; pass X.toarray(), or use SDCA"
+            )
+    else:
+        needs_kernel_hinge(method, problem)

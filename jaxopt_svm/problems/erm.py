@@ -25,7 +25,25 @@ from jax import Array
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree, static
 
-__all__ = ["ERM"]
+__all__ = ["ERM", "balanced"]
+
+
+def weighted(c, values):
+    """c_i values_i, whatever axes follow that of the examples."""
+    return c.reshape(-1, *(1,) * (values.ndim - 1)) * values
+
+
+def balanced(c, alpha):
+    """alpha with sum_i c_i alpha_i = 0, as a free intercept asks for.
+
+    Every domain is star-shaped about 0, so the heavier sign is scaled down until the two
+    balance, in each output by itself.
+    """
+    total = lambda part: jnp.sum(weighted(c, part), axis=0, keepdims=True)
+    up, down = total(jnp.maximum(alpha, 0.0)), total(jnp.maximum(-alpha, 0.0))
+    level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
+    share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
+    return alpha * (level / share)
 
 
 @pytree
@@ -43,6 +61,8 @@ class ERM:
     intercept: str = static(default="none")  # the last row of w, unless "none"
     lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
 
+    bounded = False  # w may be anything
+
     @property
     def n(self) -> int:
         return self.rows.shape[0]
@@ -51,9 +71,25 @@ class ERM:
     def d(self) -> int:
         return self.rows.shape[1]
 
+    @property
+    def strength(self):
+        """Of the l2 term a method's step shrinks w by; 0 where a ball takes its place."""
+        return self.lam
+
+    @property
+    def radius(self):
+        """B with ||w*|| <= B for l2: lam ||w*||^2 <= sum_i c_i phi_i(0), so 1/sqrt(lam) for the
+        hinge (proofs_checks/ball_duality.py)."""
+        zero = jnp.zeros_like(self.y)
+        return jnp.sqrt(jnp.sum(self.c * self.loss.value(zero, self.y)) / self.lam)
+
+    def slope_bound(self):
+        """R with ||n c_i phi'_i x_i|| <= R for every i, for losses with |phi'| <= 1."""
+        return jnp.max(self.n * self.c * jnp.sqrt(self.rows.sqnorms))
+
     def weighted(self, values):
         """c_i values_i, whatever axes follow that of the examples."""
-        return self.c.reshape(-1, *(1,) * (values.ndim - 1)) * values
+        return weighted(self.c, values)
 
     def with_lam(self, lam) -> "ERM":
         return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
@@ -86,22 +122,12 @@ class ERM:
         return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.weighted(slope))
 
     def complete(self, point: Point) -> Point:
-        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible.
-
-        A free intercept asks for sum_i c_i alpha_i = 0. Every domain is star-shaped about 0, so
-        the heavier sign is scaled down until the two balance, in each output by itself.
-        """
+        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible."""
         alpha = point.dual
         if alpha is None:
             alpha = -self.loss.slope(self.rows.matvec(point.w), self.y)
         alpha = self.loss.clip(alpha, self.y)
-        if self.regularizer.free:
-            total = lambda part: jnp.sum(self.weighted(part), axis=0, keepdims=True)
-            up, down = total(jnp.maximum(alpha, 0.0)), total(jnp.maximum(-alpha, 0.0))
-            level, tiny = jnp.minimum(up, down), jnp.finfo(alpha.dtype).tiny
-            share = jnp.where(alpha > 0, jnp.maximum(up, tiny), jnp.maximum(down, tiny))
-            alpha = alpha * (level / share)
-        return Point(point.w, alpha)
+        return Point(point.w, balanced(self.c, alpha) if self.regularizer.free else alpha)
 
     def sums(self, w, alpha) -> "Sums":
         """What a certificate adds up over the examples, two products with X."""

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core.solution import Solution
-from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.make import make_rows
 from jaxopt_svm.problems.structured.decode import decode
 from jaxopt_svm.problems.structured.problem import Structured
@@ -14,8 +13,13 @@ from jaxopt_svm.problems.structured.problem import Structured
 __all__ = ["decision", "predict"]
 
 
-def decision(problem: ERM, solution: Solution, X: Any) -> np.ndarray:
-    """<x, w> with the intercept: (rows,), or (rows, m) for m outputs; a grid adds a first axis."""
+def decision(problem: Any, solution: Solution, X: Any) -> np.ndarray:
+    """<x, w> with the intercept: (rows,), or (rows, m) for m outputs; a grid adds a first axis.
+
+    A problem that is not linear in x answers by its own ``scores``.
+    """
+    if hasattr(problem, "scores"):
+        return problem.scores(solution.w, X)
     rows = make_rows(X, constant=problem.intercept != "none", dtype=problem.c.dtype)
     w = jnp.asarray(solution.w)
     lanes = w.ndim - problem.y.ndim  # 1 for a grid, else 0

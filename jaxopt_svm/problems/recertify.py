@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.rows import Dense, Padded
 
@@ -44,15 +45,17 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
 
 def _one(problem: Any, point: Point) -> Certificate:
     """The float64 certificate of one lane, block by block for a linear model."""
-    if not isinstance(problem, ERM):
+    if not isinstance(problem, ERM | Ball):
         return jax.tree.map(np.asarray, _wide(problem).certificate(_wide(point)))
-    small = dataclasses.replace(problem, rows=None)
+    risk = problem.risk if isinstance(problem, Ball) else problem
+    bare = dataclasses.replace(risk, rows=None)
+    small = dataclasses.replace(problem, risk=bare) if isinstance(problem, Ball) else bare
     w, alpha = _wide(small).complete(_wide(point))
     total = None
     for lo in range(0, problem.n, BLOCK):
         hi = min(lo + BLOCK, problem.n)
         part = dataclasses.replace(
-            problem, rows=_part(problem.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
+            risk, rows=_part(risk.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
         )
         sums = _wide(part).sums(w, alpha[lo:hi])
         total = sums if total is None else jax.tree.map(jnp.add, total, sums)

@@ -186,11 +186,7 @@ class Averaged:
         return self.method.spent(problem)
 
     def bound(self, problem, t):
-        """G^2 (1 + ln(T + 1))/(2 lam T) on P - P*: the uniform mean of w_2..w_{T+1}, 1/(lam t)."""
-        if self.method.bound(problem, t) is None or not isinstance(self.rule, UniformMean):
+        """What the method's step rule promises for the uniform mean of w_2..w_{t+1}."""
+        if not isinstance(self.rule, UniformMean) or not hasattr(self.method, "mean_bound"):
             return None
-        if not hasattr(self.method, "gradient_bound"):
-            return None
-        t = jnp.maximum(jnp.asarray(t, problem.lam.dtype), 1.0)
-        G = self.method.gradient_bound(problem)
-        return G**2 * (1.0 + jnp.log(t + 1.0)) / (2 * problem.lam * t)
+        return self.method.mean_bound(problem, t)

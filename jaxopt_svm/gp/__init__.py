@@ -1,0 +1,1 @@
+"""Gaussian processes, and Bayes beside MAP: what kernels mean when functions are random."""
