@@ -16,7 +16,7 @@ import numpy as np
 
 import jaxopt_svm as js
 from experiments.common import CompileClock, Found, new_figure, set_up
-from jaxopt_svm.core.lanes import Loop, next_record
+from jaxopt_svm.core.loop import Loop, next_record
 from jaxopt_svm.data import load_structured
 from jaxopt_svm.report import aligned
 

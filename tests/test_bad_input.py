@@ -113,7 +113,7 @@ SOLVE = {
 def test_solve_refuses(name, problem, monkeypatch):
     from jaxopt_svm.core import lanes
 
-    monkeypatch.setattr(lanes, "_begin", lambda *a: pytest.fail("something was compiled"))
+    monkeypatch.setattr(lanes, "begin", lambda *a: pytest.fail("something was compiled"))
     other, arguments, message = SOLVE[name]
     with pytest.raises(ValueError, match=message):
         js.solve(problem if other is None else other, **arguments)

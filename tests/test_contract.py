@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.core import lanes
+from jaxopt_svm.core.loop import NEAR_FLOOR
 from tests import toy
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -40,7 +41,7 @@ class Evidence(NamedTuple):
 
 
 def programs_compiled() -> int:
-    return lanes._advance._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+    return lanes.advance._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @functools.cache
@@ -120,7 +121,7 @@ def it_stops_on_the_certificate(e: Evidence) -> None:
     gaps = e.stopped.trace.gap
     assert e.stopped.status in ("converged", "precision_floor")
     assert np.all(gaps[:-1] > e.target)
-    assert gaps[-1] <= max(e.target, e.stopped.trace.floor[-1] * lanes.NEAR_FLOOR)
+    assert gaps[-1] <= max(e.target, e.stopped.trace.floor[-1] * NEAR_FLOOR)
 
 
 def a_sweep_equals_a_loop(e: Evidence) -> None:

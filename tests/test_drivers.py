@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxopt_svm as js
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import loop
 from tests import toy
 
 LAMS = np.geomspace(1e-3, 1.0, 10)
@@ -120,7 +120,7 @@ def test_a_checkpoint_of_something_else_is_refused(problem, tmp_path):
 
 
 def test_ctrl_c_returns_the_best_point_so_far(problem, monkeypatch):
-    advance, calls = lanes.Loop.advance, []
+    advance, calls = loop.Loop.advance, []
 
     def interrupt(self, count):
         calls.append(count)
@@ -128,7 +128,7 @@ def test_ctrl_c_returns_the_best_point_so_far(problem, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         advance(self, count)
 
-    monkeypatch.setattr(lanes.Loop, "advance", interrupt)
+    monkeypatch.setattr(loop.Loop, "advance", interrupt)
     one = js.solve(problem, rtol=0.0)
     assert one.status == "interrupted"
     assert one.passes >= 3

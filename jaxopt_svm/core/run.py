@@ -23,7 +23,8 @@ from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.lanes import Loop, certify, next_record, one_lane, one_pass, samples
+from jaxopt_svm.core.lanes import certify, one_lane, one_pass, samples
+from jaxopt_svm.core.loop import Loop, next_record
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.solution import Solution, Status, Trace
 

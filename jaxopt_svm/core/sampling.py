@@ -66,27 +66,28 @@ class Serial:
         return jnp.diag(self.constants(problem)[0])
 
 
-@pytree
-class Shuffled(Serial):
-    """Every example once a pass, in a fresh random order. The practical default."""
-
-    unique = True
+class Even(Serial):
+    """Every example as likely as any other."""
 
     def constants(self, problem):
         return jnp.full_like(problem.rows.sqnorms, 1.0 / problem.n), problem.rows.sqnorms
+
+
+@pytree
+class Shuffled(Even):
+    """Every example once a pass, in a fresh random order. The practical default."""
+
+    unique = True
 
     def draw(self, problem, key: Array, size: int) -> Sample:
         return cut(shuffle(key, problem.n), size, problem.n)
 
 
 @pytree
-class Cyclic(Serial):
+class Cyclic(Even):
     """Every example once a pass, always in the order of the data."""
 
     unique = True
-
-    def constants(self, problem):
-        return jnp.full_like(problem.rows.sqnorms, 1.0 / problem.n), problem.rows.sqnorms
 
     def draw(self, problem, key: Array, size: int) -> Sample:
         del key
@@ -94,11 +95,8 @@ class Cyclic(Serial):
 
 
 @pytree
-class Uniform(Serial):
+class Uniform(Even):
     """Examples drawn independently, each with probability 1/n: what the theorems assume."""
-
-    def constants(self, problem):
-        return jnp.full_like(problem.rows.sqnorms, 1.0 / problem.n), problem.rows.sqnorms
 
     def draw(self, problem, key: Array, size: int) -> Sample:
         order = jax.random.randint(key, (problem.n,), 0, problem.n, dtype=jnp.int32)

@@ -1,0 +1,203 @@
+"""The host side of a solve: which lanes run, what they recorded, when they stop and grow."""
+
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxopt_svm.core import lanes
+from jaxopt_svm.core.protocols import Certificate
+from jaxopt_svm.core.solution import Solution, Status, Trace
+
+__all__ = ["NEAR_FLOOR", "Loop", "next_record"]
+
+STALLED = 5  # records without improvement, near the floor, before a lane is called finished
+NEAR_FLOOR = 10.0
+WIDTHS = (1, 8, 32, 128, 512, 2048)  # lanes are re-packed to these; each is one compilation
+
+
+def _enlarge(tree, shapes):
+    """Arrays padded with zeros at the end of each axis to the shapes asked for."""
+
+    def one(x, wanted):
+        more = [(0, b - a) for a, b in zip(x.shape, wanted.shape, strict=True)]
+        return jnp.pad(x, more) if any(b for _, b in more) else x
+
+    return jax.tree.map(one, tree, shapes)
+
+
+def _stack(lanes: list[Any]) -> Any:
+    """Lanes one above the other; one that stopped before a capacity grew is padded with zeros."""
+    widest = [max(sizes) for sizes in zip(*(np.shape(x) for x in lanes))]
+    stacked = np.zeros((len(lanes), *widest), lanes[0].dtype)
+    for k, x in enumerate(lanes):
+        stacked[(k, *map(slice, np.shape(x)))] = x
+    return stacked
+
+
+def next_record(r: int) -> int:
+    """Passes until the next certificate: each of the first ones, then an eighth of the total."""
+    return max(1, r // 8)
+
+
+def _judge(certificate, stalled, settled, full, r, rtol, atol, max_passes) -> np.ndarray:
+    """A Status for each lane. ``stalled``: records since the gap last improved."""
+    primal, gap, floor = certificate.primal, certificate.gap, certificate.floor
+    status = np.full(primal.shape, Status.RUNNING, dtype=object)
+    status[r >= max_passes] = Status.MAX_PASSES
+    status[full] = Status.CAPACITY
+    status[settled] = Status.SETTLED
+    near = (gap <= floor) | ((stalled >= STALLED) & (gap <= NEAR_FLOOR * floor))
+    status[near] = Status.PRECISION_FLOOR
+    status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
+    status[~(np.isfinite(primal) & np.isfinite(gap) & np.isfinite(floor))] = Status.DIVERGED
+    return status
+
+
+class Loop:
+    """The host side of a solve: which lanes run, what they recorded, when they stop.
+
+    Lanes that stop are stored, and when enough have left, the rest are packed into the next
+    smaller width, so that a grid does not wait for its slowest member at full cost.
+    """
+
+    def __init__(self, problem, method, key, start):
+        holding = getattr(method, "holding", None)
+        if holding is not None and start is not None:
+            method = holding(start)
+        self.problem, self.method, self.key = problem, method, key
+        self.whole, self.grown = problem, 0
+        self.batched = bool(jnp.ndim(problem.lam))
+        self.count = problem.lam.shape[0] if self.batched else 1
+        self.state, self.best, certificate = lanes.begin(problem, method, start)
+        self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
+        self.active = self.count
+        self.r = 0
+        self.started = time.perf_counter()
+        self.status = np.full(self.count, Status.RUNNING, dtype=object)
+        self.passes = np.zeros(self.count, int)
+        self.stored: list[lanes.Best | None] = [None] * self.count
+        self.smallest = np.full(self.count, np.inf)
+        self.stalled = np.zeros(self.count, int)
+        self.settled = np.zeros(self.count, bool)
+        self.full = np.zeros(self.count, bool)
+        self.records: list[dict[str, np.ndarray]] = []
+        self._record(certificate)
+
+    def _host(self, tree):
+        """Lane-leading numpy arrays of the active slots."""
+        lead = (lambda x: np.asarray(x)) if self.batched else (lambda x: np.asarray(x)[None])
+        return jax.tree.map(lambda x: lead(x)[: self.active], tree)
+
+    def _record(self, certificate) -> Certificate:
+        now = self._host(certificate)
+        ids = self.lanes[: self.active]
+        row = {f: np.full(self.count, np.nan) for f in Certificate._fields}
+        for field, values in now._asdict().items():
+            row[field][ids] = values
+        row["passes"] = np.full(self.count, float(self.r))
+        row["seconds"] = np.full(self.count, time.perf_counter() - self.started)
+        if hasattr(self.method, "counted"):
+            for field, values in self._host(self.method.counted(self.state))._asdict().items():
+                row[field] = np.full(self.count, np.nan)
+                row[field][ids] = values
+            if self.records and getattr(self.method, "settles", False):
+                self.settled[ids] = (row["updates"] == self.records[-1]["updates"])[ids]
+        self.records.append(row)
+        improved = now.gap < self.smallest[ids]
+        self.stalled[ids] = np.where(improved, 0, self.stalled[ids] + 1)
+        self.smallest[ids] = np.fmin(now.gap, self.smallest[ids])
+        return now
+
+    def judge(self, rtol, atol, max_passes) -> None:
+        """Stop the lanes that are done, and re-pack the others."""
+        ids = self.lanes[: self.active]
+        row = self.records[-1]
+        now = Certificate(*(row[f][ids] for f in Certificate._fields))
+        facts = (self.stalled[ids], self.settled[ids], self.full[ids])
+        status = _judge(now, *facts, self.r, rtol, atol, max_passes)
+        self.stop(status)
+
+    def stop(self, status: np.ndarray) -> None:
+        """Store every active lane whose status is not RUNNING."""
+        ids = self.lanes[: self.active]
+        done = np.flatnonzero(status != Status.RUNNING)
+        if done.size == 0:
+            return
+        best = self._host(self.best)
+        for slot in done:
+            lane = ids[slot]
+            self.status[lane], self.passes[lane] = status[slot], self.r
+            self.stored[lane] = jax.tree.map(lambda x, k=slot: x[k], best)
+        going = np.flatnonzero(status == Status.RUNNING)
+        if going.size == 0:
+            self.active = 0
+            return
+        width = min((w for w in WIDTHS if w >= going.size), default=len(self.lanes))
+        width = min(width, len(self.lanes))
+        # lanes still packed with finished ones simply run on; nothing reads the finished
+        slots = np.concatenate([going, np.full(width - going.size, going[-1])])
+        self.lanes, self.active = self.lanes[slots], going.size
+        self.state, self.best = lanes.take((self.state, self.best), slots)
+        self.problem = lanes.take_lanes(self.problem, slots)
+
+    def advance(self, count: int) -> None:
+        self.state, self.best, certificate = lanes.advance(
+            self.problem, self.method, self.state, self.best, self.key, self.r, count
+        )
+        certificate = jax.block_until_ready(certificate)
+        self.r += count
+        self._record(certificate)
+        if hasattr(self.method, "grown"):
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Double a capacity that some lane has filled; at its limit the lane is called full."""
+        full = self._host(self.state.full)
+        if not full.any():
+            return
+        method = self.method.grown()
+        if method is None:
+            self.full[self.lanes[: self.active]] = full
+            return
+        self.grow_to(method)
+        self.settled[:] = False  # an update may have waited for room
+        self.state = self.state._replace(full=jnp.zeros_like(self.state.full))
+
+    def grow_to(self, method) -> None:
+        """Go on with a roomier method: what it has room for now is empty, that is, zero."""
+
+        def shapes(problem):
+            state = method.init(problem, None)
+            return state, lanes.certify(problem, method, state)[0]
+
+        state, point = jax.eval_shape(lanes.over_lanes(shapes, self.problem), self.problem)
+        best = self.best._replace(dual=_enlarge(self.best.dual, point.dual))
+        self.state, self.best, self.method = _enlarge(self.state, state), best, method
+        self.grown += 1
+
+    def solution(self, problem, name: str) -> Solution:
+        """Everything stored, in the order of the lanes; the final certificates recomputed."""
+        stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
+        best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
+        certificate = lanes.finish(problem, best)
+        rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
+        stopped = rows["passes"] > self.passes[:, None]
+        rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
+        if not hasattr(self.method, "counted"):
+            spent = self.method.spent(lanes.one_lane(self.problem))._asdict()
+            rows |= {k: rows["passes"] * per_pass for k, per_pass in spent.items()}
+        shape = (lambda x: x) if self.batched else (lambda x: x[0])
+        status = self.status.astype(str) if self.batched else Status(self.status[0])
+        return Solution(
+            w=best.w,
+            dual=best.dual,
+            certificate=certificate,
+            status=status,
+            method=np.full(self.count, name) if self.batched else name,
+            passes=self.passes if self.batched else int(self.passes[0]),
+            lam=problem.lam,
+            trace=Trace(**{k: shape(v) for k, v in rows.items()}),
+        )
