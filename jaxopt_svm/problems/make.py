@@ -12,7 +12,7 @@ from jaxopt_svm.problems.losses import Hinge
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
 from jaxopt_svm.problems.rows import Dense, Padded, make_dense, make_padded
 
-__all__ = ["INTERCEPTS", "check_lam", "make_erm", "make_rows"]
+__all__ = ["INTERCEPTS", "check_lam", "make_erm", "make_rows", "weights_and_lam"]
 
 INTERCEPTS = ("none", "penalised", "free")
 
@@ -155,6 +155,19 @@ def check_lam(name: str, value: Any) -> np.ndarray:
     return value
 
 
+def weights_and_lam(weights, lam, C, n: int, dtype) -> tuple[Any, Any]:
+    """c (n,) and lam (), from what the user gave: lam, or liblinear's C = 1/(lam sum(weights))."""
+    if lam is not None and C is not None:
+        raise ValueError("lam and C say the same thing twice; give one of them")
+    c, total = _weights(weights, n)
+    value = check_lam("lam", 1e-3 if lam is None else lam)
+    if C is not None:
+        value = 1.0 / (check_lam("C", C) * total)
+    if value.ndim:
+        raise ValueError("lam: expected one number; pass a grid to js.sweep(problem, lams)")
+    return jnp.asarray(c.astype(dtype)), jnp.asarray(value, dtype)
+
+
 def make_erm(
     X: Any,
     y: Any,
@@ -185,8 +198,6 @@ def make_erm(
         raise ValueError(f"loss: expected a loss such as js.Hinge(); got {loss!r}")
     if intercept not in INTERCEPTS:
         raise ValueError(f"intercept: expected one of {', '.join(INTERCEPTS)}; got {intercept!r}")
-    if lam is not None and C is not None:
-        raise ValueError("lam and C say the same thing twice; give one of them")
     regularizer = L2() if regularizer is None else regularizer
     if not isinstance(regularizer, L2 | ElasticNet):
         raise ValueError(f"regularizer: expected js.L2() or js.ElasticNet(); got {regularizer!r}")
@@ -206,17 +217,12 @@ def make_erm(
     rows = make_rows(X, constant=intercept != "none")
     n, dtype = rows.shape[0], rows.sqnorms.dtype
     signs, labels = _targets(y, n, loss, dtype)
-    c, total = _weights(weights, n)
-    value = check_lam("lam", 1e-3 if lam is None else lam)
-    if C is not None:
-        value = 1.0 / (check_lam("C", C) * total)
-    if value.ndim:
-        raise ValueError("lam: expected one number; pass a grid to js.sweep(problem, lams)")
+    c, value = weights_and_lam(weights, lam, C, n, dtype)
     return ERM(
         rows=rows,
         y=jnp.asarray(signs),
-        c=jnp.asarray(c.astype(dtype)),
-        lam=jnp.asarray(value, dtype),
+        c=c,
+        lam=value,
         loss=loss,
         regularizer=regularizer,
         labels=labels,

@@ -15,9 +15,9 @@ from jaxopt_svm.problems.make import (
     _matrix,
     _refuse_non_finite,
     _targets,
-    _weights,
     check_lam,
     is_sparse,
+    weights_and_lam,
     working_dtype,
 )
 
@@ -139,8 +139,6 @@ def make_kernel_svm(
         )
     if gram not in GRAMS:
         raise ValueError(f"gram: expected one of {', '.join(GRAMS)}; got {gram!r}")
-    if lam is not None and C is not None:
-        raise ValueError("lam and C say the same thing twice; give one of them")
     X = _matrix(X)
     X = X.toarray() if is_sparse(X) else np.asarray(X)
     dtype = working_dtype(X.dtype)
@@ -161,17 +159,12 @@ def make_kernel_svm(
         rows, points = _make_gram(X, own, gram, store, dtype), jnp.asarray(X)
     n = rows.shape[0]
     signs, labels = _targets(y, n, loss, dtype)
-    c, total = _weights(weights, n)
-    value = check_lam("lam", 1e-3 if lam is None else lam)
-    if C is not None:
-        value = 1.0 / (check_lam("C", C) * total)
-    if value.ndim:
-        raise ValueError("lam: expected one number; pass a grid to js.sweep(problem, lams)")
+    c, value = weights_and_lam(weights, lam, C, n, dtype)
     return KernelSVM(
         rows=rows,
         y=jnp.asarray(signs),
-        c=jnp.asarray(c.astype(dtype)),
-        lam=jnp.asarray(value, dtype),
+        c=c,
+        lam=value,
         loss=loss,
         kernel=own,
         X=points,

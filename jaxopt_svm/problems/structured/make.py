@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.problems.make import _weights, check_lam, is_sparse, working_dtype
+from jaxopt_svm.problems.make import is_sparse, weights_and_lam, working_dtype
 from jaxopt_svm.problems.structured.chain import Chain
 from jaxopt_svm.problems.structured.checks import (
     check_cost,
@@ -53,22 +53,15 @@ def make_structured(
     """
     if isinstance(model, type) or not isinstance(model, Model):
         raise ValueError(f"model: expected an instance of a class of Model; got {model!r}")
-    if lam is not None and C is not None:
-        raise ValueError("lam and C say the same thing twice; give one of them")
     n = np.shape(y)[0]
-    c, total = _weights(weights, n)
-    value = check_lam("lam", 1e-3 if lam is None else lam)
-    if C is not None:
-        value = 1.0 / (check_lam("C", C) * total)
-    if value.ndim:
-        raise ValueError("lam: expected one number; pass a grid to js.sweep(problem, lams)")
     dtype = jnp.zeros(0).dtype if dtype is None else dtype
+    c, value = weights_and_lam(weights, lam, C, n, dtype)
     return Structured(
         model=model,
         x=x,
         y=jnp.asarray(y),
-        c=jnp.asarray(c.astype(dtype)),
-        lam=jnp.asarray(value, dtype),
+        c=c,
+        lam=value,
         labels=labels,
         bias=bias,
     )
