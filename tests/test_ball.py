@@ -11,6 +11,9 @@ from jaxopt_svm.core.pytree import pytree
 from tests import toy, toy_ball
 
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+
 @pytest.fixture(scope="module")
 def ball():
     return toy_ball.ball64(js.Hinge())
