@@ -2,7 +2,9 @@
 
 Breast cancer, lambda = 0.01, rows at most 1 long, mu = eps. Expected: sqrt(1/(lambda eps)) for AGD,
 1/(lambda eps) for GD, up to logarithms, below their bounds; and one run in which mu falls by
-itself, which reaches every eps on its way.
+itself, which reaches every eps on its way. The two constants of that continuation were chosen among
+eighteen pairs on this problem, the same data at lambda = 0.001 and a synthetic set, so its counts
+here are those of a tuned method; those for mu = eps are not tuned.
 """
 
 import time

@@ -5,6 +5,9 @@ likelihood of P(x, y) with independent features, from the labels alone or with 1
 points more by EM; discriminative: logistic MAP; predictive: the hinge. More assumptions, fewer
 labels, as long as they are true: on the right all features share a disturbance. The model takes
 them for independent, and EM takes the disturbance for the classes; the others learn to cancel it.
+Not every wrong model costs that much: with a feature that splits the points into two groups
+unrelated to the labels, EM stayed ahead (32 labels, three samples: 0.101 against 0.131, 0.162 and
+0.170).
 """
 
 import functools

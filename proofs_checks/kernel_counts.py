@@ -39,7 +39,7 @@ def check() -> Result:
     scores = iterates(linear, pegasos(block=1), sequence) @ linear.rows.X.T
     same = make_kernel_svm(X, y, kernel=Linear(), **options)
     ours = functions(same, sequence) @ same.rows.K
-    late = ours * (jnp.arange(STEPS) / jnp.arange(1.0, STEPS + 1))[:, None]
+    late = ours * (jnp.arange(0.0, STEPS) / jnp.arange(1.0, STEPS + 1))[:, None]
     curved = make_kernel_svm(X, y, kernel=RBF(0.5), **options)
     beta = functions(curved, sequence)
     norms = jnp.sqrt(jnp.einsum("ti,ij,tj->t", beta, curved.rows.K, beta))

@@ -26,7 +26,7 @@ def slacks(m, v):
     u = jnp.linspace(-12.0, 12.0, 3001)
     density = jnp.exp(-(u**2) / 2) / np.sqrt(2 * np.pi)
     h = m[:, None] + jnp.sqrt(v)[:, None] * u[None, :]
-    exact = jnp.trapezoid(jax.nn.sigmoid(h) * density[None, :], u, axis=1)
+    exact = jax.nn.sigmoid(h) @ density * (u[1] - u[0])
     nearer = jnp.abs(plug - 0.5) - jnp.abs(average - 0.5)
     true = (
         jnp.min(nearer),

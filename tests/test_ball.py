@@ -10,6 +10,8 @@ import jaxopt_svm as js
 from jaxopt_svm.core.pytree import pytree
 from tests import toy, toy_ball
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 @pytest.fixture(scope="module")
 def ball():

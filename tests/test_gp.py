@@ -16,6 +16,8 @@ from sklearn.linear_model import LogisticRegression
 import jaxopt_svm as js
 from jaxopt_svm.problems.kernels import Kernel
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))
 Y = np.sin(X[:, 0]) + 0.1 * RNG.normal(size=30)

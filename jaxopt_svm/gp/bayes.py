@@ -23,7 +23,7 @@ import numpy as np
 from jax import Array
 
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.gp.gram import points, targets
+from jaxopt_svm.gp.checks import points, targets
 from jaxopt_svm.problems.make import check_lam
 
 __all__ = ["Posterior", "logistic_posterior"]

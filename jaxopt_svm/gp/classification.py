@@ -30,7 +30,7 @@ from jax.scipy.linalg import solve_triangular
 
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.gp.gram import check_gram, check_kernel, points
+from jaxopt_svm.gp.checks import check_gram, check_kernel, points
 from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.losses import Logistic
 from jaxopt_svm.problems.make_kernel import make_kernel_svm

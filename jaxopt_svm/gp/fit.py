@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array, lax
 
-from jaxopt_svm.gp.gram import check_gram
+from jaxopt_svm.gp.checks import check_gram
 from jaxopt_svm.gp.regression import GP, condition, log_evidence
 
 __all__ = ["Fit", "fit_gp"]

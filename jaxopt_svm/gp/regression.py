@@ -25,7 +25,7 @@ from jax import Array
 from jax.scipy.linalg import solve_triangular
 
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.gp.gram import check_gram, check_kernel, check_noise, jitter, points, targets
+from jaxopt_svm.gp.checks import check_gram, check_kernel, check_noise, jitter, points, targets
 
 __all__ = ["GP", "condition", "gaussian_sample", "log_evidence", "make_gp", "prior_sample"]
 

@@ -15,7 +15,7 @@ from jax import Array
 from jax.scipy.linalg import cho_factor, cho_solve
 
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.gp.gram import check_gram, check_kernel, points, targets
+from jaxopt_svm.gp.checks import check_gram, check_kernel, points, targets
 from jaxopt_svm.problems.make import check_lam
 
 __all__ = ["KernelRidge", "kernel_ridge"]
