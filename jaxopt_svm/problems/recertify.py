@@ -42,8 +42,10 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
     )
 
 
-def _one(problem: ERM, point: Point) -> Certificate:
-    """The float64 certificate of one lane, block by block."""
+def _one(problem: Any, point: Point) -> Certificate:
+    """The float64 certificate of one lane, block by block for a linear model."""
+    if not isinstance(problem, ERM):
+        return jax.tree.map(np.asarray, _wide(problem).certificate(_wide(point)))
     small = dataclasses.replace(problem, rows=None)
     w, alpha = _wide(small).complete(_wide(point))
     total = None
@@ -58,7 +60,7 @@ def _one(problem: ERM, point: Point) -> Certificate:
     return jax.tree.map(np.asarray, certificate)
 
 
-def recertify(problem: ERM, solution: Any) -> Certificate:
+def recertify(problem: Any, solution: Any) -> Certificate:
     """The certificates of a Solution (or a Point) in float64, as numpy arrays.
 
     ``problem`` is the one that was solved; for a sweep its lam is taken from the solution.
