@@ -219,7 +219,7 @@ def main(quick: bool = False) -> Found:
     rows = [*kernel_rows, *linear_rows]
     facts = {"load per core at the start": busy, **kernel_facts, **linear_facts}
     cpu = {k: v for k, v in kernel_facts.items() if "cpu" in k}
-    best = max(cpu, key=cpu.get)  # pyright: ignore[reportArgumentType]
+    best = max(cpu, key=lambda name: cpu[name])
     ratio = linear_facts["LinearSVC / interior point at the smallest lam, cpu_seconds"]
     lanes, how = kernel_facts["lanes"], best.split(" / ")[1].split(", cpu")[0]
     sentence = (
