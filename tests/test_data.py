@@ -45,8 +45,9 @@ def test_real_sets_are_what_their_description_says(name, request):
         pytest.skip("slow to read; runs with --run-full")
     data = load(name)
     assert f"{data.X.shape[0]:,}" in SETS[name].description and len(data.y) == data.X.shape[0]
-    assert len(np.unique(data.y)) == 2
-    assert scipy.sparse.issparse(data.X) == (name not in ("mnist", *SLOW))
+    assert len(np.unique(data.y)) == (6 if name == "satimage" else 2)
+    dense = ("mnist", "ionosphere", "sonar", "satimage", *SLOW)
+    assert scipy.sparse.issparse(data.X) == (name not in dense)
 
 
 def test_a_set_that_is_not_here_says_where_to_get_it(monkeypatch, tmp_path):

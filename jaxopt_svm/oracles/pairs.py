@@ -22,6 +22,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.custom_batching import sequential_vmap
+
+from jaxopt_svm.oracles.selection import largest_index
 
 __all__ = ["Move", "Quadratic", "pair_move", "solve_pairs", "violation"]
 
@@ -35,17 +38,23 @@ class Quadratic(NamedTuple):
 
 
 class Move(NamedTuple):
-    """beta_i += di, beta_j += dj, and rows i and j of K, for the update of v."""
+    """beta_i and beta_j move by di and dj to ``to_i`` and ``to_j``; rows i and j of K, for v.
+
+    A bound is landed on exactly, by setting it: beta + (hi - beta) need not be hi, and who can move
+    is decided by equality.
+    """
 
     i: Array
     j: Array
+    to_i: Array
+    to_j: Array
     di: Array
     dj: Array
     row_i: Array
     row_j: Array
 
     def put(self, beta):
-        return beta.at[self.i].add(self.di).at[self.j].add(self.dj)
+        return beta.at[self.i].set(self.to_i).at[self.j].set(self.to_j)
 
     def lower(self, v):
         return v - self.di * self.row_i - self.dj * self.row_j
@@ -67,44 +76,48 @@ def pair_move(
     up, low = beta < hi, beta > lo
     if among is not None:
         up, low = up & among, low & among
-    above = jnp.where(up, v, -jnp.inf)
-    i = jnp.argmax(above).astype(jnp.int32)
-    m, row_i = above[i], row_of(i)
+    i, m = largest_index(jnp.where(up, v, -jnp.inf))
+    row_i = row_of(i)
     # a_ij of two equal points is zero up to rounding: the box then stops the move
     eps = 4 * jnp.finfo(v.dtype).eps
     a = jnp.maximum(diagonal[i] + diagonal - 2.0 * row_i, eps * (diagonal[i] + diagonal))
     below = low & (v < m)
-    if second_order:
-        j = jnp.argmax(jnp.where(below, (m - v) ** 2 / a, -1.0))
-    else:
-        j = jnp.argmin(jnp.where(below, v, jnp.inf))
-    j = j.astype(jnp.int32)
+    gain = (m - v) ** 2 / a if second_order else m - v
+    j, _ = largest_index(jnp.where(below, gain, -1.0))
     tiny = jnp.finfo(v.dtype).tiny
     room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
     t = jnp.minimum((m - v[j]) / jnp.maximum(a[j], tiny), jnp.minimum(room_i, room_j))
-    t = jnp.where(below[j], t, 0.0)
-    # land on a bound exactly: membership in up and low is decided by equality
-    di = jnp.where(t >= room_i, room_i, t)
-    dj = jnp.where(t >= room_j, -room_j, -t)
     moves = below[j]
-    return Move(i, j, jnp.where(moves, di, 0.0), jnp.where(moves, dj, 0.0), row_i, row_of(j))
+    to_i = jnp.where(t >= room_i, hi[i], beta[i] + t)
+    to_j = jnp.where(t >= room_j, lo[j], beta[j] - t)
+    # nobody moves: i and j may then be one index, whose value must stay
+    to_i, to_j = jnp.where(moves, to_i, beta[i]), jnp.where(moves, to_j, beta[j])
+    return Move(i, j, to_i, to_j, to_i - beta[i], to_j - beta[j], row_i, row_of(j))
 
 
-def solve_pairs(K, quadratic: Quadratic, beta, v, *, count, stop) -> tuple[Array, Array]:
+def solve_pairs(K, quadratic: Quadratic, beta, v, *, count: int, stop) -> tuple[Array, Array]:
     """Second-order pairs on a small dense K until m - M <= stop, at most ``count`` of them.
 
-    Returns beta and the number of pairs.
+    Returns beta and the number of pairs. In a batch lane after lane: each ends when it is done,
+    and a pair on a few hundred numbers costs less alone (5 us) than its share of a batch (10 us).
     """
+    return _solve_pairs(K, quadratic, beta, v, jnp.asarray(count, jnp.int32), stop)
 
+
+@sequential_vmap
+def _solve_pairs(K, quadratic: Quadratic, beta, v, count, stop):
     def going(carry):
-        beta, v, done = carry
-        m, M = violation(quadratic, beta, v)
-        return (m - M > stop) & (done < count)
+        _, _, done, more = carry
+        return more & (done < count)
 
     def pair(carry):
-        beta, v, done = carry
+        beta, v, done, _ = carry
         move = pair_move(lambda i: K[i], quadratic, beta, v, second_order=True)
-        return move.put(beta), move.lower(v), done + 1
+        beta, v = move.put(beta), move.lower(v)
+        m, M = violation(quadratic, beta, v)
+        return beta, v, done + 1, m - M > stop
 
-    beta, _, done = lax.while_loop(going, pair, (beta, v, jnp.zeros((), jnp.int32)))
+    m, M = violation(quadratic, beta, v)
+    start = (beta, v, jnp.zeros((), jnp.int32), m - M > stop)
+    beta, _, done, _ = lax.while_loop(going, pair, start)
     return beta, done

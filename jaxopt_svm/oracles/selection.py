@@ -1,4 +1,4 @@
-"""The k largest of n numbers, without sorting them all.
+"""The largest of n numbers, and the k largest without sorting them all.
 
 lax.top_k sorts on a CPU: 0.8 ms for one vector of 4,435, 80 ms for a batch of 96. Here n numbers
 are kept in chunks; the largest of each chunk is known, and taking the next number looks at one
@@ -8,10 +8,21 @@ chunk only. O(n + k (n/chunk + chunk)), exact, ties to the smaller index.
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["largest"]
+__all__ = ["largest", "largest_index"]
 
 CHUNK = 64
 SMALL = 512  # below this many numbers sorting is as good
+
+
+def largest_index(values: Array) -> tuple[Array, Array]:
+    """(index, value) of the largest; ties to the smaller index.
+
+    argmax carries pairs and is not vectorised on a CPU; two plain reductions are ten times faster.
+    """
+    n = values.shape[0]
+    top = jnp.max(values)
+    at = jnp.arange(n, dtype=jnp.int32)
+    return jnp.min(jnp.where(values == top, at, n - 1)), top
 
 
 def largest(values: Array, k: int) -> tuple[Array, Array]:

@@ -47,11 +47,15 @@ def one_vs_rest(problem: Any, y: Any, lams: Any = None) -> Any:
     )
 
 
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or bool(np.array_equal(np.asarray(a), np.asarray(b)))
+
+
 def stacked(problems: Sequence[Any]) -> Any:
     """Several problems of one shape as a batch, such as one for each kernel width.
 
-    Fields that are the very same arrays in all of them stay shared, the others get a leading
-    axis: n^2 numbers a lane if the Gram matrices differ.
+    Fields with the same numbers in all of them stay shared, the others get a leading axis: n^2
+    numbers a lane if the Gram matrices differ.
     """
     problems = list(problems)
     if not problems:
@@ -67,7 +71,7 @@ def stacked(problems: Sequence[Any]) -> Any:
             continue
         values = [getattr(p, field.name) for p in problems]
         leaves = [jax.tree.leaves(v) for v in values]
-        same = all(a is b for other in leaves for a, b in zip(leaves[0], other))
+        same = all(_equal(a, b) for other in leaves for a, b in zip(leaves[0], other))
         if field.name == "lam" or (leaves[0] and not same):
             stack = lambda *xs: jnp.stack([jnp.asarray(x) for x in xs])
             fields[field.name] = jax.tree.map(stack, *values)

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxopt_svm.core.lanes import take_lanes
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.problems import hinge_dual
@@ -162,6 +163,9 @@ class KernelSVM:
         w may have a first axis of lanes. Kernel rows are made in blocks, and only over the points
         that have a coefficient.
         """
+        if "kernel" in self.lanes and np.ndim(self.lam):  # a width a lane: no matrix is shared
+            alone = [take_lanes(self, k) for k in range(len(w))]
+            return np.stack([one.scores(wk, X) for one, wk in zip(alone, w)])
         w, X = np.asarray(w), np.asarray(_matrix(X)).astype(self.c.dtype)
         columns = self.n if self.kernel is None else self.X.shape[1]
         if X.shape[1] != columns:

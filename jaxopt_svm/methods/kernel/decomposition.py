@@ -76,9 +76,9 @@ class Decomposition:
     rounds: working sets in a pass.
     """
 
-    q: int = static(default=64)
-    pairs: int = static(default=10)
-    rounds: int = static(default=4)
+    q: int = static(default=512)
+    pairs: int = static(default=20)
+    rounds: int = static(default=1)
     accuracy: float = 0.1
 
     bound_on = "gap"

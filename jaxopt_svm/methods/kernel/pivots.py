@@ -124,7 +124,7 @@ def _interior(rules, problem: KernelSVM, state: ActiveSetState) -> Plan:
     v = _lowered(rules, problem, state, state.v, theta * p)
     blocked = far[r] < 1.0
     # Step 2: slacks of those at bounds
-    slack = jnp.where(beta <= lo, b - v, v - b)
+    slack = jnp.where(beta - lo < hi - beta, b - v, v - b)
     slack = jnp.where(free.members(problem.n) | (lo == hi), jnp.inf, slack)
     if rules.candidates is not None:
         # right after a full pricing everybody's v is good; later only that of the candidates
@@ -242,7 +242,7 @@ def _refresh(rules, problem: KernelSVM, state: ActiveSetState) -> ActiveSetState
     lo, hi = problem.box()
     candidates = state.candidates
     if rules.candidates is not None:
-        slack = jnp.where(state.beta <= lo, state.b - v, v - state.b)
+        slack = jnp.where(state.beta - lo < hi - state.beta, state.b - v, v - state.b)
         slack = jnp.where(state.free.members(problem.n) | (lo == hi), jnp.inf, slack)
         candidates = largest(-slack, rules.candidates)[1]
     return state._replace(

@@ -75,7 +75,7 @@ def iterate(
     box: Box, y, free: bool, times: Callable, factorise: Callable, tol, at: Interior
 ) -> Interior:
     """One iteration. times(a) = K a; factorise(1/D) gives solve(columns) with K + D."""
-    used, n = box.hi > box.lo, y.shape[0]
+    used = box.hi > box.lo
     p, u, s, x = at.p, at.u, at.s, at.x
     count = jnp.maximum(jnp.sum(used.astype(p.dtype)), 1.0)
     mean = lambda p, s, u, x: jnp.sum(jnp.where(used, p * s + u * x, 0.0)) / (2.0 * count)
@@ -86,14 +86,13 @@ def iterate(
     weight = jnp.where(used, 1.0 / (s / p + x / u), 0.0)
     solve = factorise(weight)
 
-    def newton(columns):
-        """dbeta for right sides, the intercept eliminated by the last column, solve(1)."""
-        z = solve(jnp.where(used[:, None], columns, 0.0))
+    def newton(right, h):
+        """(dbeta, db) for a right side; h = solve(1) eliminates the intercept."""
+        z = solve(jnp.where(used, right, 0.0)[:, None])[:, 0]
         if not free:
-            return z[:, 0], jnp.zeros_like(at.b), z[:, -1]
-        h = z[:, -1]
-        db = (jnp.sum(z[:, 0]) + jnp.sum(beta)) / jnp.sum(h)
-        return z[:, 0] - db * h, db, h
+            return z, jnp.zeros_like(at.b)
+        db = (jnp.sum(z) + jnp.sum(beta)) / jnp.sum(h)
+        return z - db * h, db
 
     def directions(dbeta, r_s, r_x):
         ds, dx = -(r_s + s * dbeta) / p, -(r_x - x * dbeta) / u
@@ -108,17 +107,17 @@ def iterate(
         return jnp.min(jnp.stack(ends))
 
     right = lambda r_s, r_x: -r_d - r_s / p + r_x / u
+    h = solve(used.astype(p.dtype)[:, None])[:, 0] if free else jnp.zeros_like(p)
     # predictor
-    dbeta, _, h = newton(jnp.stack([right(p * s, u * x), jnp.ones(n, p.dtype)], axis=1))
+    dbeta, _ = newton(right(p * s, u * x), h)
     dp, du, ds, dx = directions(dbeta, p * s, u * x)
     theta = jnp.minimum(1.0, furthest((dp, du, ds, dx)))
     mu_aff = mean(p + theta * dp, s + theta * ds, u + theta * du, x + theta * dx)
     sigma = (mu_aff / mu) ** 3
     # corrector, with the same factor
     r_s, r_x = p * s + dp * ds - sigma * mu, u * x + du * dx - sigma * mu
-    z = solve(jnp.where(used, right(r_s, r_x), 0.0)[:, None])[:, 0]
-    db = (jnp.sum(z) + jnp.sum(beta)) / jnp.sum(h) if free else jnp.zeros_like(at.b)
-    steps = directions(z - db * h if free else z, r_s, r_x)
+    dbeta, db = newton(right(r_s, r_x), h)
+    steps = directions(dbeta, r_s, r_x)
     theta = jnp.minimum(1.0, TO_BOUND * furthest(steps))
     # done: complementarity, summed, is negligible beside the objective
     objective = jnp.abs(jnp.vdot(beta, scores) / 2.0 - jnp.vdot(y, beta))

@@ -1,0 +1,148 @@
+r"""How many iterations, and how long, does each solver of the SVM lecture need, by n and by
+epsilon?
+
+The solver table of "Optimization Methods for SVMs" (Scheinberg), measured: a kernel SVM (RBF, C =
+10, free intercept) on n points for SMO, decomposition, active set and interior point; the linear
+SVM of the same points for the low-rank interior point, SVM-perf and Pegasos. Each method runs once
+to a certified relative gap of 1e-6, and its trace says when it passed each larger epsilon. An
+iteration is the method's own: a pair, a working set, a pivot, a Newton step, a cut, a visit.
+Seconds are those of a second run, without compilation.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import jaxopt_svm as js
+from experiments.common import Found, new_figure, set_up
+from jaxopt_svm.report import aligned
+
+EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+
+
+class Solver(NamedTuple):
+    """per_pass: iterations in a pass, where a pass counts other updates than the table's."""
+
+    name: str
+    method: Any
+    kernel: bool
+    passes: int
+    per_pass: float | None = None
+
+
+SOLVERS = (
+    Solver("SMO", js.SMO(), True, 2000),
+    Solver("decomposition, q = 4", js.Decomposition(q=4, rounds=16, accuracy=1e-3), True, 2000, 16),
+    Solver("decomposition, q = 20", js.Decomposition(q=20, rounds=4, accuracy=1e-3), True, 2000, 4),
+    Solver("active set", js.ActiveSet(capacity=128), True, 400),
+    Solver("interior point", js.InteriorPoint(), True, 60),
+    Solver("interior point, low rank", js.InteriorPointLowRank(), False, 60),
+    Solver("SVM-perf", js.SVMPerf(capacity=256), False, 200),
+    Solver("Pegasos", js.Certified(js.pegasos()), False, 400),
+)
+FULL, QUICK = (100, 200, 400, 800), (60, 120)
+
+
+def points(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes with a curved border and noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    return X, np.where(X[:, 0] + X[:, 1] ** 2 + 0.4 * rng.normal(size=n) > 0.8, 1, -1)
+
+
+def measure(solver: Solver, n: int) -> list[dict[str, Any]]:
+    X, y = points(n)
+    problem = (
+        js.make_kernel_svm(X, y, kernel=js.RBF(0.25), C=10.0, intercept="free")
+        if solver.kernel
+        else js.make_erm(X, y, C=10.0)
+    )
+    for _ in range(2):  # the second run has nothing to compile
+        one = js.solve(problem, solver.method, rtol=EPSILONS[-1], max_passes=solver.passes)
+    trace = one.trace
+    relative = np.minimum.accumulate(trace.gap / np.abs(trace.primal))
+    steps = trace.updates if solver.per_pass is None else trace.passes * solver.per_pass
+    rows = []
+    for epsilon in EPSILONS:
+        there = np.flatnonzero(relative <= epsilon)
+        k = int(there[0]) if there.size else None
+        rows.append(
+            {
+                "solver": solver.name,
+                "n": n,
+                "epsilon": epsilon,
+                "iterations": None if k is None else float(steps[k]),
+                "seconds": None if k is None else float(trace.seconds[k]),
+                "certified_relative_gap": float(relative[-1 if k is None else k]),
+                "status": str(one.status),
+            }
+        )
+    return rows
+
+
+def describe(rows: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
+    """Iterations to 1e-3 by n, and to each epsilon at the largest n."""
+    show = lambda value: "-" if value is None else f"{value:.0f}"
+    at = {(r["solver"], r["n"], r["epsilon"]): r["iterations"] for r in rows}
+    header = ["solver", *(f"n={n}" for n in sizes), *(f"eps={e:g}" for e in EPSILONS), "seconds"]
+    seconds = {r["solver"]: r["seconds"] for r in rows if r["n"] == sizes[-1] and r["seconds"]}
+    body = [
+        [
+            s.name,
+            *(show(at[s.name, n, 1e-3]) for n in sizes),
+            *(show(at[s.name, sizes[-1], e]) for e in EPSILONS),
+            f"{seconds[s.name]:.3f}" if s.name in seconds else "-",
+        ]
+        for s in SOLVERS
+    ]
+    return aligned([header, *body], left=(0,))
+
+
+def draw(rows: list[dict[str, Any]], sizes: tuple[int, ...]) -> Any:
+    figure = new_figure(figsize=(9, 4))
+    left, right = figure.subplots(1, 2)
+    colours = ["#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#882255", "#e69f00", "0.4"]
+    for solver, colour in zip(SOLVERS, colours):
+        mine = [r for r in rows if r["solver"] == solver.name and r["iterations"]]
+        by_n = [(r["n"], r["iterations"]) for r in mine if r["epsilon"] == 1e-3]
+        by_epsilon = [(r["epsilon"], r["iterations"]) for r in mine if r["n"] == sizes[-1]]
+        for axes, data in ((left, by_n), (right, by_epsilon)):
+            if data:
+                style = "-o" if solver.kernel else "--s"
+                label = solver.name if axes is left else None
+                axes.plot(*zip(*data), style, color=colour, markersize=4, label=label)
+    left.set_xlabel("n, to a certified relative gap of 1e-3")
+    right.set_xlabel(f"certified relative gap, n = {sizes[-1]}")
+    right.invert_xaxis()
+    left.set_ylabel("iterations of the method")
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.grid(alpha=0.25, linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+    left.set_xticks(sizes, [str(n) for n in sizes], minor=False)
+    left.minorticks_off()
+    figure.legend(frameon=False, loc="outside right center", fontsize=8)
+    return figure
+
+
+def main(quick: bool = False) -> Found:
+    set_up()
+    sizes = QUICK if quick else FULL
+    rows = [row for solver in SOLVERS for n in sizes for row in measure(solver, n)]
+    at = {(r["solver"], r["n"], r["epsilon"]): r["iterations"] for r in rows}
+    n = sizes[-1]
+    growth = {s.name: (at[s.name, n, 1e-3], at[s.name, n, 1e-6]) for s in SOLVERS}
+    ratios = {name: b / a for name, (a, b) in growth.items() if a and b}
+    missed = [name for name, (_, b) in growth.items() if b is None]
+    facts: dict[str, Any] = {f"iterations 1e-6 / 1e-3, {k}": v for k, v in ratios.items()}
+    facts["pivots of the active set / n"] = (at["active set", n, 1e-6] or float("nan")) / n
+    least = min(ratios, key=lambda name: ratios[name])
+    most = max(ratios, key=lambda name: ratios[name])
+    sentence = (
+        f"At n = {n}, a thousand times more accuracy (1e-3 to 1e-6) costs {least} a factor "
+        f"{ratios[least]:.2g} in iterations and {most} a factor {ratios[most]:.2g}; the active "
+        f"set needs {facts['pivots of the active set / n']:.2f} n pivots; not reached within the "
+        f"budget: {', '.join(missed) or 'none'}."
+    )
+    return Found(rows, facts, describe(rows, sizes), sentence, draw(rows, sizes))
