@@ -71,5 +71,7 @@ def table() -> list[Case]:
         row("frank-wolfe", js.FrankWolfe(), TREE, 200, 1e-2, "frank_wolfe"),
         row("fasole", js.FASOLE(), CHAIN, 800, 1e-6, "fasole"),
         row("sdm", js.SDM(), TREE, 100, 1e-6, "sdm"),
+        row("bmrm", js.BMRM(), CHAIN, 60, 1e-4, "bmrm"),
+        row("oca", js.OCA(capacity=64), MULTICLASS, 30, 1e-4, "oca"),
         row("sdm-steepest", js.SDM(pair=js.Steepest()), MULTICLASS, 100, 1e-6),
     ]

@@ -9,6 +9,8 @@ from jaxopt_svm.methods.coordinate.coordinate_descent import (
     shotgun,
 )
 from jaxopt_svm.methods.coordinate.hydra import HydraBeta, hydra
+from jaxopt_svm.methods.cutting.bmrm import BMRM
+from jaxopt_svm.methods.cutting.oca import OCA
 from jaxopt_svm.methods.dual.accprox_sdca import AccProxSDCA
 from jaxopt_svm.methods.dual.apcg import APCG
 from jaxopt_svm.methods.dual.asdca import ASDCA
@@ -43,6 +45,7 @@ __all__ = [
     "AnyAfter",
     "AnyBefore",
     "BCFW",
+    "BMRM",
     "ConvexTheta",
     "CoordinateDescent",
     "Damping",
@@ -61,6 +64,7 @@ __all__ = [
     "MaximalGain",
     "MostViolating",
     "NonConvexTheta",
+    "OCA",
     "Quartz",
     "S2CD",
     "SAG",
