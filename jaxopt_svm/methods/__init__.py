@@ -29,13 +29,31 @@ from jaxopt_svm.methods.finite_sum.saga import SAGA
 from jaxopt_svm.methods.finite_sum.svrg import SVRG, s2gd
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
+from jaxopt_svm.methods.structured.adaptive import (
+    AdaGrad,
+    Adam,
+    Adaptive,
+    Coupled,
+    Decoupled,
+    Preconditioned,
+    RMSProp,
+    structured_adagrad,
+    structured_adam,
+    structured_rmsprop,
+)
 from jaxopt_svm.methods.structured.bcfw import BCFW
+from jaxopt_svm.methods.structured.c_form import CForm, CFormBottou, SlideScale, SumScale
 from jaxopt_svm.methods.structured.fasole import FASOLE
 from jaxopt_svm.methods.structured.frank_wolfe import FrankWolfe
 from jaxopt_svm.methods.structured.gap_sampling import GapProportional
 from jaxopt_svm.methods.structured.sda import SDA, MaximalGain, SteepestAscent
 from jaxopt_svm.methods.structured.sdm import SDM, MostViolating, Steepest
 from jaxopt_svm.methods.structured.steps import Decreasing, LineSearch
+from jaxopt_svm.methods.structured.structured_perceptron import (
+    StructuredPerceptron,
+    averaged_perceptron,
+)
+from jaxopt_svm.methods.structured.structured_sgd import StructuredSGD
 
 __all__ = [
     "APCG",
@@ -92,4 +110,21 @@ __all__ = [
     "rcdm",
     "s2gd",
     "shotgun",
+    "AdaGrad",
+    "Adam",
+    "Adaptive",
+    "CForm",
+    "CFormBottou",
+    "Coupled",
+    "Decoupled",
+    "Preconditioned",
+    "RMSProp",
+    "SlideScale",
+    "StructuredPerceptron",
+    "StructuredSGD",
+    "SumScale",
+    "averaged_perceptron",
+    "structured_adagrad",
+    "structured_adam",
+    "structured_rmsprop",
 ]

@@ -6,7 +6,7 @@ r"""Cutting planes as labels with masses: what BMRM and OCA share.
 A plane is one label for each of the n examples; any such labelling is a plane below R. The model
 max_j [b_j - <u_j, w>] + lam/2 ||w||^2 has the dual
 
-    maximise over the simplex  <b, x> - (1/(2 lam)) ||sum_j x_j u_j||^2,    w = (1/lam) sum_j x_j u_j
+    maximise over the simplex  <b, x> - (1/(2 lam)) ||U'x||^2,    w = (1/lam) U'x,  rows of U u_j
 
 whose value at any x is D of the dual point "mass x_j on label y_ij, for every i": a Mixture with a
 slot for each plane, which the problem checks like any other. So lower bounds hold however roughly
@@ -30,7 +30,7 @@ from jaxopt_svm.oracles.simplex_qp import solve_simplex
 from jaxopt_svm.problems.structured.mixture import Mixture
 from jaxopt_svm.problems.structured.problem import Structured
 
-__all__ = ["CAPACITY", "INNER", "PATIENCE", "CuttingPlanes", "Cut", "PlaneState"]
+__all__ = ["CAPACITY", "INNER", "PATIENCE", "Cut", "CuttingPlanes", "PlaneState"]
 
 CAPACITY = 32
 MOST = 4096  # planes; beyond that a lane stops with status "capacity"
