@@ -251,7 +251,8 @@ class StructuredSGD:
 
     def bound(self, problem: Structured, t):
         """17 G^2 (1 + ln t)/(lam t) on E[P(w_t)] - P*, step 1/(lam t)."""
-        if not isinstance(self.rule, InverseLam) or problem.limits() is None:
+        G = self.gradient_bound(problem)
+        if not isinstance(self.rule, InverseLam) or G is None:
             return None
         t = jnp.maximum(jnp.asarray(t, problem.lam.dtype), 1)
-        return 17 * self.gradient_bound(problem) ** 2 * (1 + jnp.log(t)) / (problem.lam * t)
+        return 17 * G**2 * (1 + jnp.log(t)) / (problem.lam * t)
