@@ -136,7 +136,7 @@ ERRATA_F = rows(
         "F14",
         "projected SGD, convex case",
         "E||g|| <= G",
-        "E||g||^2 <= G^2: with one heavy example among many E||g|| = 1, and the printed bound fails",
+        "E||g||^2 <= G^2: with one heavy example among many E||g|| = 1, the printed bound fails",
         "numeric",
         "sgd_regimes",
     ),

@@ -2,7 +2,8 @@ r"""Claim. In the C-form, of strong convexity 1, the schedule gamma0/(1 + gamma0
 decays like C/t: what is left of the start after T pure shrinks is of the order T^(-C), more than
 10 % after 10^5 steps for C = 0.1. The schedule that matches is gamma0/(1 + gamma0 t), which is
 Bottou's eta0/(1 + lam eta0 t) in the lam-form, and leaves 1/(1 + gamma0 T). gamma0 > 2 with a large
-C makes w grow first. And sum of squares < inf is sufficient, not necessary: c/sqrt(t) converges without it.
+C makes w grow first. And sum of squares < inf is sufficient, not necessary: c/sqrt(t) converges
+without it.
 Lecture "Stochastic Gradient Descent for Structures" (Srikumar), step sizes.
 
 Check. Products of the package's own step sizes. False variant: the printed schedule forgets its

@@ -1,6 +1,6 @@
 r"""Claim. Structured SGD with eta = 1/(lam (t + t0)) carries a dual point: after T steps
 
-    w_{T+1} = (1/lam) sum_i c_i [psi(x_i, y_i) - psi(x_i, alpha_i)],  alpha_i(y) = n N_i(y)/(T + t0),
+    w_{T+1} = (1/lam) sum_i c_i [psi(x_i, y_i) - psi(x_i, alpha_i)], alpha_i(y) = n N_i(y)/(T + t0),
 
 N_i(y) how often label y of example i was decoded, the rest of alpha_i on the truth. After whole
 shuffled passes it is feasible as it stands. With L = sum_i c_i l(alpha_i), M_i = sum_y alpha_i(y),

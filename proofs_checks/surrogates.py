@@ -63,9 +63,8 @@ def bound_by_variation(facts, rng):
         with_mu = lambda mu, score=score, l=l: jnp.max(score + mu * l)
         bound = variational(with_mu, xi, jnp.asarray(xi / np.unique(l) ** 2))
         slacks.append(bound - np.max(score - xi / l))
-        one = variational(
-            lambda mu, a=score[0], b=l[0]: a + mu * b, xi, jnp.asarray([xi / l[0] ** 2])
-        )
+        alone = lambda mu, a=score[0], b=l[0]: a + mu * b
+        one = variational(alone, xi, jnp.asarray([xi / l[0] ** 2]))
         slacks.append(equal(one, score[0] - xi / l[0]))
     return smallest(*slacks)
 

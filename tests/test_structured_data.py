@@ -37,6 +37,15 @@ def test_ocr_is_the_lectures():
     assert "".join(data.train.y[0]) == "ommanding"  # words lost their capitals
 
 
+def test_chunks_are_sparse_chains():
+    data = real("conll2000")
+    assert (len(data.train.X), len(data.test.X)) == (8936, 2012)
+    assert len(data.classes) == 23  # one of them in the test sentences only
+    assert sum(map(len, data.train.y)) == 211727
+    some = make_chain(data.train.X[:20], data.train.y[:20], classes=data.classes)
+    assert some.d == 23 * (data.train.X[0].shape[1] + 23)
+
+
 def test_treebank_is_two_thousand_trees():
     data = real("ud-ewt")
     assert (len(data.train.X), len(data.test.X), len(data.classes)) == (2001, 2077, 17)

@@ -23,7 +23,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.primal.step_rules import Constant, InverseLam, InverseSqrt
-from jaxopt_svm.methods.refusals import needs_erm
+from jaxopt_svm.methods.refusals import needs_gradients
 from jaxopt_svm.problems.erm import ERM
 
 __all__ = ["Subgradient", "SubgradientState"]
@@ -41,7 +41,7 @@ class SubgradientState(NamedTuple):
     Info(
         name="subgradient",
         family="primal",
-        problems="ERM, any loss, l2 or elastic net, free intercept",
+        problems="ERM, any loss, l2 or elastic net, free intercept; structured",
         certificate="its own dual point with step 1/(lam t), else from slopes",
         lecture="Introduction to Machine Learning: subgradient descent",
         reference="Shor 1985; Bach 2015",
@@ -63,17 +63,21 @@ class Subgradient:
     bound_on = "primal"
 
     def check(self, problem) -> None:
-        needs_erm(self, problem)
+        needs_gradients(self, problem)
 
     def _rule(self, problem: ERM) -> Any:
         if self.rule is not None:
             return self.rule
+        if not isinstance(problem, ERM):
+            return InverseLam()
         if problem.loss.smooth:
             curvature = jnp.sum(problem.c * problem.rows.sqnorms) / problem.loss.gamma
             return Constant(1.0 / (problem.lam + curvature))
         return InverseSqrt() if problem.regularizer.free else InverseLam()
 
     def _certified(self, problem: ERM) -> bool:
+        if not isinstance(problem, ERM):
+            return False  # FrankWolfe is this method with its dual point
         telescopes = isinstance(self._rule(problem), InverseLam) and self.radius is None
         return telescopes and problem.regularizer.linear and not problem.regularizer.free
 
@@ -93,14 +97,16 @@ class Subgradient:
     def step(self, problem: ERM, state: SubgradientState, sample) -> SubgradientState:
         del sample
         w, eta = state.w, self._rule(problem).size(problem, state.t)
-        slope = problem.loss.slope(problem.rows.matvec(w), problem.y)
-        g = problem.lam * problem.regularizer.grad(w) + problem.rows.rmatvec(
-            problem.weighted(slope)
-        )
+        slopes = state.slopes
+        if slopes is None:
+            g = problem.grad(w)
+        else:
+            slope = problem.loss.slope(problem.rows.matvec(w), problem.y)
+            g = problem.lam * problem.regularizer.grad(w)
+            g, slopes = g + problem.rows.rmatvec(problem.weighted(slope)), slopes - slope
         w = w - eta * g
         if self.radius is not None:
             w = optax.projections.projection_l2_ball(w, self.radius)
-        slopes = None if state.slopes is None else state.slopes - slope
         return SubgradientState(w, slopes, state.t + 1)
 
     def point(self, problem: ERM, state: SubgradientState) -> Point:

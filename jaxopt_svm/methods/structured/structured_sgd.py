@@ -47,6 +47,7 @@ __all__ = ["StructuredSGD", "StructuredSGDState", "Turn"]
 
 MOST = 256  # labels an example; beyond that new ones count as the truth, and D is a bound still
 FOLD = 8  # steps between two times that the scale is multiplied into the vector
+RARELY = 64  # the same with step 1/(lam t), whose shrinks multiply to no less than 1/t
 TINY = 1e-30
 
 
@@ -158,7 +159,8 @@ class StructuredSGD:
     def draw(self, problem, key: Array) -> Turn:
         sample = self.sampling.draw(problem, key, self.batch)
         at = jnp.arange(sample.index.shape[0])
-        return Turn(sample, at % FOLD == 0)
+        often = RARELY if isinstance(self.rule, InverseLam) else FOLD
+        return Turn(sample, at % often == 0)
 
     def step(self, problem: Structured, state: StructuredSGDState, turn: Turn):
         (index, mask), (v, scale, labels, counts, t, full) = turn.sample, state
