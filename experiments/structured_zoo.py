@@ -21,7 +21,7 @@ from jaxopt_svm.data import load_structured
 from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
-LAMS = np.array([1e-1, 1e-2, 1e-3])
+LAMS = np.array([1.0, 1e-1, 1e-2])
 SECONDS, TOTAL, PASSES, CLOSE = 24.0, 480.0, 60, 1e-2
 
 METHODS: dict[str, Any] = {
@@ -53,9 +53,8 @@ def words(quick: bool):
     except FileNotFoundError:
         rng, name, classes = np.random.default_rng(0), "synthetic words", 26
         W = rng.normal(size=(128, 26))
-        X = [
-            (rng.random((rng.integers(3, 15), 128)) < 0.3).astype(np.float32) for _ in range(n + m)
-        ]
+        lengths = rng.integers(3, 15, n + m)
+        X = [(rng.random((T, 128)) < 0.3).astype(np.float32) for T in lengths]
         y = [(x @ W + 2 * rng.normal(size=(len(x), 26))).argmax(1) for x in X]
         parts = [(X[:n], y[:n]), (X[n:], y[n:])]
     train, test = (js.make_chain(X, y, classes=classes) for X, y in parts)
@@ -84,10 +83,8 @@ def follow(name: str, method, grid, test, length: float, seconds: float, passes:
         first = False
         risk = np.asarray(judge(loop.problem, loop.method, loop.state, test)) / length
         record = loop.records[-1]
-        calls = record.get(
-            "oracle_calls", loop.r * method.spent(grid.with_lam(LAMS[0])).oracle_calls
-        )
-        calls = np.broadcast_to(calls, LAMS.shape)
+        a_pass = method.spent(grid.with_lam(LAMS[0])).oracle_calls
+        calls = np.broadcast_to(record.get("oracle_calls", loop.r * a_pass), LAMS.shape)
         for k, lam in enumerate(LAMS):
             row = {"method": name, "lam": lam, "passes": loop.r, "calls": calls[k] / grid.n}
             row |= {"seconds": spent, "primal": record["primal"][k], "dual": record["dual"][k]}
@@ -168,8 +165,8 @@ def summary(rows, names, data: str) -> tuple[str, str]:
     least = min(rows, key=lambda r: r["risk"])
     sentence = (
         f"Fewest decodings to P within {CLOSE:.0%} of the best lower bound: "
-        f"{', '.join(winners) or 'none'}; lowest test error {100 * least['risk']:.1f} % of letters, "
-        f"by {least['method']} at lambda {least['lam']:g}."
+        f"{', '.join(winners) or 'none'}; lowest test error {100 * least['risk']:.1f} % of "
+        f"letters, by {least['method']} at lambda {least['lam']:g}."
     )
     return f"{data}: decodings / n to {CLOSE:.0%}, last excess, last error\n" + aligned(
         table, (0,)

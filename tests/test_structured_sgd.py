@@ -69,7 +69,7 @@ def test_perceptron_counts_its_mistakes():
     problem = js.make_multiclass(X, y, lam=0.1)
     method = js.StructuredPerceptron()
     few, many = (after(problem, method, k) for k in (5, 10))
-    assert 3 <= int(few.mistakes) == int(many.mistakes)  # separable: they end
+    assert 2 <= int(few.mistakes) == int(many.mistakes)  # separable: they end
     assert float(problem.risk(many.w)) == 0.0
 
 
@@ -95,7 +95,7 @@ def test_a_step_size_by_trial(problem):
 
 
 def test_optax_runs_on_structures(problem):
-    found = js.solve(problem, js.FromOptax(optax.adam(0.01)), rtol=0.2, max_passes=100)
+    found = js.solve(problem, js.FromOptax(optax.adam(0.01), batch=8), rtol=0.5, max_passes=100)
     assert found.status == "converged"
     assert found.trace.oracle_calls[-1] == found.passes * problem.n
 
