@@ -22,18 +22,18 @@ from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
 LAMS = np.array([1.0, 1e-1, 1e-2])
-SECONDS, TOTAL, PASSES, CLOSE = 24.0, 480.0, 60, 1e-2
+SECONDS, TOTAL, PASSES, CLOSE = 12.0, 540.0, 60, 1e-2
 
 METHODS: dict[str, Any] = {
     "bmrm": js.BMRM(capacity=64),
-    "oca": js.OCA(capacity=128),
-    "frank-wolfe": js.FrankWolfe(),
-    "bcfw": js.BCFW(),
-    "sdm": js.SDM(),
-    "fasole": js.FASOLE(),
-    "sgd": js.StructuredSGD(),
+    "oca": js.OCA(capacity=192),
+    "frank-wolfe": js.FrankWolfe(capacity=64),
+    "bcfw": js.BCFW(capacity=64),
+    "sdm": js.SDM(capacity=64),
+    "fasole": js.FASOLE(capacity=64),
+    "sgd": js.StructuredSGD(capacity=64),
     "sgd, nu average": js.Averaged(js.StructuredSGD(capacity=0), js.PolynomialMean(3.0)),
-    "sgd, batch 16": js.StructuredSGD(batch=16),
+    "sgd, batch 16": js.StructuredSGD(batch=16, capacity=64),
     "perceptron": js.StructuredPerceptron(),
     "averaged perceptron": js.averaged_perceptron(),
     "adagrad": js.structured_adagrad(0.05, batch=16),
@@ -84,7 +84,7 @@ def follow(name: str, method, grid, test, length: float, seconds: float, passes:
         risk = np.asarray(judge(loop.problem, loop.method, loop.state, test)) / length
         record = loop.records[-1]
         a_pass = method.spent(grid.with_lam(LAMS[0])).oracle_calls
-        calls = np.broadcast_to(record.get("oracle_calls", loop.r * a_pass), LAMS.shape)
+        calls: Any = record.get("oracle_calls", np.full(LAMS.shape, loop.r * a_pass))
         for k, lam in enumerate(LAMS):
             row = {"method": name, "lam": lam, "passes": loop.r, "calls": calls[k] / grid.n}
             row |= {"seconds": spent, "primal": record["primal"][k], "dual": record["dual"][k]}

@@ -96,7 +96,7 @@ def check() -> Result:
         factor = 1 / np.sqrt(1 - BETA) if isinstance(scaling, RMSProp) else 1.0
         true.append(1e-7 + equal(steps[0], factor * jnp.sign(g)))
     plain = optax.adagrad(1.0)
-    first = -plain.update(g, plain.init(g), g)[0]
+    first = -jnp.asarray(plain.update(g, plain.init(g), g)[0])
     return Result(smallest(*true), smallest(equal(first, jnp.sign(g))))
 
 

@@ -63,7 +63,7 @@ def test_chunks_from_a_small_archive(monkeypatch, tmp_path):
     text = "He PRP B-NP\nruns VBZ B-VP\n. . O\n\nHe PRP B-NP\nsleeps VBZ B-VP\n\n"
     with zipfile.ZipFile(tmp_path / "conll2000.zip", "w") as archive:
         archive.writestr("conll2000/train.txt", text)
-    with pytest.raises(ValueError, match="expected conll2000/train.txt and test.txt"):
+    with pytest.raises(ValueError, match=r"expected conll2000/train\.txt and test\.txt"):
         load_structured("conll2000")
     with zipfile.ZipFile(tmp_path / "conll2000.zip", "a") as archive:
         archive.writestr("conll2000/test.txt", text)
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"(?s)letter\.data.*JAXOPT_SVM_DATA"):
         load_structured("ocr")
-    with pytest.raises(ValueError, match="known: ocr, ud-ewt"):
+    with pytest.raises(ValueError, match="known: ocr, conll2000, ud-ewt"):
         load_structured("landmark")
     with pytest.raises(ValueError, match="load_structured"):
         load("ocr")

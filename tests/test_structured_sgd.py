@@ -1,5 +1,7 @@
 """Stochastic subgradients on structures: what they promise beyond the contract."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import optax
@@ -85,7 +87,7 @@ def test_early_stopping_ends_a_lane_and_keeps_its_best(problem):
 
 
 def test_a_step_size_by_trial(problem):
-    steps = np.geomspace(1e-4, 1.0, 5)
+    steps: Any = np.geomspace(1e-4, 1.0, 5)
     tuned = js.tune_step(problem, js.StructuredSGD(), js.Constant(steps), examples=16)
     assert tuned.objective.shape == (5,)
     assert tuned.index == np.argmin(tuned.objective)
