@@ -7,7 +7,7 @@ correct reading.
 
 from typing import NamedTuple
 
-__all__ = ["ERRATA_F", "ERRATA_K", "ERRATA_S", "Erratum"]
+__all__ = ["ERRATA_F", "ERRATA_K", "ERRATA_S", "ERRATA_SR", "Erratum"]
 
 
 class Erratum(NamedTuple):
@@ -133,12 +133,159 @@ ERRATA_F = rows(
         "fasole_gain",
     ),
     (
+        "F14",
+        "projected SGD, convex case",
+        "E||g|| <= G",
+        "E||g||^2 <= G^2: with one heavy example among many E||g|| = 1, the printed bound fails",
+        "numeric",
+        "sgd_regimes",
+    ),
+    (
+        "F15",
+        "projected SGD, fixed step size",
+        "guarantees even for a fixed step-size",
+        "only down to a floor eta G^2/2; the last iterate need not converge",
+        "numeric",
+        "sgd_regimes",
+    ),
+    (
+        "F16",
+        "projected SGD, strongly convex case",
+        "lambda-strictly convex",
+        "lambda-strongly convex",
+        "notation",
+    ),
+    (
+        "F17",
+        "projected SGD, step size",
+        "requires a fixed step size, beside sum eta = inf and eta -> 0",
+        "a schedule fixed in advance; log is the natural one",
+        "notation",
+    ),
+    (
         "F18",
         "SDA, near maximal gain and both steepest ascent algorithms",
         "v over all labels with mass; tau a quotient",
         "v other than u (0/0); tau = 1 where ||Psi(u) - Psi(v)|| = 0 or ||A (beta - alpha)|| = 0",
         "numeric",
         "pair_gain",
+    ),
+    (
+        "F19",
+        "comparison of solvers, SGD",
+        "no stopping certificate",
+        "with eta = 1/(lam t) the steps telescope into a dual point, so there is one",
+        "numeric",
+        "structured_sgd_certificate",
+    ),
+)
+
+ERRATA_SR = rows(
+    "Stochastic Gradient Descent for Structures (Srikumar)",
+    (
+        "S1",
+        "gradient descent",
+        "g(x0) > g(x1) > ..., and a local minimum",
+        "for steps below 2/L only; for convex g the minimum is global",
+        "numeric",
+        "gradient_descent",
+    ),
+    ("S2", "SGD for structural SVM", "y' = max_y (...)", "y' = argmax_y (...)", "notation"),
+    (
+        "S3",
+        "SGD for structural SVM, objective of one example",
+        "1/2 ||w||^2 + C max_y (...) as a sample of 1/2 ||w||^2 + C sum_i max_y (...)",
+        "a sample of 1/2 ||w||^2 + (C/N) sum_i: the step solves lam = 1/C, not 1/(C N); the "
+        "unbiased step has C N for C",
+        "numeric",
+        "c_form",
+    ),
+    (
+        "S4",
+        "SGD and perceptron compared",
+        "with C very large the shrink does not matter",
+        "at a fixed gamma it stays: w = C v has the steps of C = 1 with losses divided by C; it "
+        "goes with gamma = gamma'/C",
+        "numeric",
+        "c_form",
+    ),
+    (
+        "S5",
+        "step sizes",
+        "sum of gamma_t^2 < inf is asked for",
+        "sufficient, not necessary: c/sqrt(t) converges without it",
+        "numeric",
+        "step_schedules",
+    ),
+    (
+        "S6",
+        "step sizes",
+        "gamma0/(1 + gamma0 t/C)",
+        "that of the lam-form with lam = 1/C; in the C-form, of strong convexity 1, "
+        "gamma0/(1 + gamma0 t)",
+        "numeric",
+        "step_schedules",
+    ),
+    (
+        "S7",
+        "GD and SGD compared",
+        "number of iterations N d ln(1/eps) and d/eps",
+        "numbers of operations; ln(1/eps) needs smoothness, which the hinge lacks",
+        "numeric",
+        "gradient_descent",
+    ),
+    (
+        "S8",
+        "AdaGrad",
+        "g = phi(x_i, y_i) - phi(x_i, y')",
+        "its negative, times C: with the printed sign the risk rises",
+        "numeric",
+        "adagrad_regret",
+    ),
+    (
+        "S9",
+        "AdaGrad",
+        "shrinking is separate",
+        "then the fixed point is not the optimum; C in g cancels, so it must enter by the shrink",
+        "numeric",
+        "shrink_modes",
+    ),
+    (
+        "S10",
+        "AdaGrad, RMSProp",
+        "rate gamma0/sqrt(v_j)",
+        "0 where v_j = 0: 0/0 on features never seen",
+        "numeric",
+        "optax_equalities",
+    ),
+    (
+        "S11",
+        "subgradients",
+        "defined for any f, convex or not",
+        "the set may be empty when f is not convex",
+        "notation",
+    ),
+    (
+        "S13",
+        "AdaGrad",
+        "converges faster than SGD",
+        "a statement on regret, and for sparse gradients",
+        "notation",
+    ),
+    (
+        "S14",
+        "AdaGrad, recursion of v",
+        "sum over j = 0..t",
+        "v_0 = 0 and t >= 1: the current gradient is in v_t",
+        "notation",
+    ),
+    (
+        "S15",
+        "mini-batches",
+        "converges faster",
+        "in steps, not in oracle calls: a batch of B divides the variance by B at B times the cost",
+        "numeric",
+        "structured_directions",
     ),
 )
 

@@ -1,5 +1,7 @@
 """Loaders of sequences and trees: small files of each format, and the real ones where they are."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,16 @@ def test_ocr_is_the_lectures():
     assert "".join(data.train.y[0]) == "ommanding"  # words lost their capitals
 
 
+@pytest.mark.full
+def test_chunks_are_sparse_chains():
+    data = real("conll2000")
+    assert (len(data.train.X), len(data.test.X)) == (8936, 2012)
+    assert len(data.classes) == 23  # one of them in the test sentences only
+    assert sum(map(len, data.train.y)) == 211727
+    some = make_chain(data.train.X[:20], data.train.y[:20], classes=data.classes)
+    assert some.d == 23 * (data.train.X[0].shape[1] + 23)
+
+
 def test_treebank_is_two_thousand_trees():
     data = real("ud-ewt")
     assert (len(data.train.X), len(data.test.X), len(data.classes)) == (2001, 2077, 17)
@@ -44,6 +56,25 @@ def test_treebank_is_two_thousand_trees():
     assert part.parents is not None
     some = make_tree(part.X[:50], part.y[:50], part.parents[:50], classes=data.classes)
     assert some.d == 17 * (part.X[0].shape[1] + 17)
+
+
+def test_chunks_from_a_small_archive(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    text = "He PRP B-NP\nruns VBZ B-VP\n. . O\n\nHe PRP B-NP\nsleeps VBZ B-VP\n\n"
+    with zipfile.ZipFile(tmp_path / "conll2000.zip", "w") as archive:
+        archive.writestr("conll2000/train.txt", text)
+    with pytest.raises(ValueError, match=r"expected conll2000/train\.txt and test\.txt"):
+        load_structured("conll2000")
+    with zipfile.ZipFile(tmp_path / "conll2000.zip", "a") as archive:
+        archive.writestr("conll2000/test.txt", text)
+    data = load_structured("conll2000")
+    assert [tags.tolist() for tags in data.train.y] == [["B-NP", "B-VP", "O"], ["B-NP", "B-VP"]]
+    assert data.classes == ("B-NP", "B-VP", "O")
+    # the same word in the same place looks the same; what occurs once is left out
+    first, second = (x.toarray() for x in data.train.X)
+    assert first.shape[1] == second.shape[1] > 5
+    assert (first[0] != second[0]).sum() < (first[0] > 0).sum()
+    np.testing.assert_array_equal(first, data.test.X[0].toarray())
 
 
 def test_small_files(monkeypatch, tmp_path):
@@ -71,7 +102,7 @@ def test_what_is_wrong_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"(?s)letter\.data.*JAXOPT_SVM_DATA"):
         load_structured("ocr")
-    with pytest.raises(ValueError, match="known: ocr, ud-ewt"):
+    with pytest.raises(ValueError, match="known: ocr, conll2000, ud-ewt"):
         load_structured("landmark")
     with pytest.raises(ValueError, match="load_structured"):
         load("ocr")

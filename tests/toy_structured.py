@@ -3,7 +3,9 @@
 import functools
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+import optax
 import scipy.sparse as sp
 
 import jaxopt_svm as js
@@ -53,6 +55,16 @@ def fixtures(kind: str, **options: Any) -> dict[str, Any]:
 MULTICLASS, CHAIN, TREE = (fixtures(kind) for kind in ("multiclass", "chain", "tree"))
 
 
+def turned(problems: dict[str, Any], turn) -> dict[str, Any]:
+    """The same problems with another surrogate."""
+    return {name: (lambda make=make: turn(make())) for name, make in problems.items()}
+
+
+CRF, SLACK = turned(CHAIN, js.crf), turned(MULTICLASS, js.slack_rescaling)
+_ADAM = optax.adam(lambda t: 0.3 / jnp.sqrt(1.0 + t))
+_CRF_REFEREE = js.FromOptax(_ADAM, batch=None)
+
+
 def row(id, method, problems, passes, gap, *names) -> Case:
     referee = js.FASOLE()
     return Case(
@@ -61,6 +73,8 @@ def row(id, method, problems, passes, gap, *names) -> Case:
 
 
 def table() -> list[Case]:
+    batch = js.StructuredSGD(js.InverseSqrt(0.5), batch=4, project=True)
+    perceptron, averaged = js.StructuredPerceptron(), js.averaged_perceptron()
     gap_sampled = js.BCFW(sampling=js.GapProportional())
     return [
         row("sda", js.SDA(), MULTICLASS, 100, 1e-2, "sda"),
@@ -71,5 +85,16 @@ def table() -> list[Case]:
         row("frank-wolfe", js.FrankWolfe(), TREE, 200, 1e-2, "frank_wolfe"),
         row("fasole", js.FASOLE(), CHAIN, 800, 1e-6, "fasole"),
         row("sdm", js.SDM(), TREE, 100, 1e-6, "sdm"),
+        row("bmrm", js.BMRM(), MULTICLASS, 20, 1e-3, "bmrm"),
+        row("oca", js.OCA(), MULTICLASS, 10, 1e-3, "oca"),
+        row("structured-sgd", js.StructuredSGD(), CHAIN, 60, 1e-1, "structured_sgd"),
+        row("structured-sgd-batch", batch, MULTICLASS, 100, 1e-1),
+        row("perceptron", perceptron, MULTICLASS, 20, 1.0, "structured_perceptron"),
+        row("averaged-perceptron", averaged, MULTICLASS, 20, 1.0, "averaged_perceptron"),
+        row("adagrad", js.structured_adagrad(), MULTICLASS, 100, 0.5, "structured_adagrad"),
+        row("rmsprop", js.structured_rmsprop(), MULTICLASS, 100, 0.2, "structured_rmsprop"),
+        row("adam", js.structured_adam(), MULTICLASS, 100, 0.2, "structured_adam"),
+        row("crf", js.FromOptax(_ADAM, batch=None), CRF, 200, 1e-6)._replace(referee=_CRF_REFEREE),
+        row("slack-fasole", js.FASOLE(), SLACK, 200, 1e-4),
         row("sdm-steepest", js.SDM(pair=js.Steepest()), MULTICLASS, 100, 1e-6),
     ]

@@ -4,6 +4,7 @@ import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
+from jaxopt_svm.data.chunks import read_chunks
 from jaxopt_svm.data.folders import VARIABLE, cache_folder, find
 from jaxopt_svm.data.letters import read_letters
 from jaxopt_svm.data.part import Part
@@ -12,6 +13,7 @@ from jaxopt_svm.data.treebank import read_treebank
 __all__ = ["STRUCTURED", "StructuredData", "load_structured"]
 
 LETTERS = "https://ai.stanford.edu/~btaskar/ocr/ (letter.data.gz)"
+CHUNKS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip"
 EWT = "https://github.com/UniversalDependencies/UD_English-EWT"
 
 
@@ -39,6 +41,12 @@ STRUCTURED: dict[str, Entry] = {
         LETTERS,
         (("ocr/letters_packed.npz", "letter.data"),),
     ),
+    "conll2000": Entry(
+        read_chunks,
+        "chunks of sentences as chains of 22 labels; words and tags in a window, sparse",
+        CHUNKS,
+        (("seq/conll2000.zip",),),
+    ),
     "ud-ewt": Entry(
         read_treebank,
         "17 tags on dependency trees, a stand-in for LANDMARK; dev trains, test tests",
@@ -49,7 +57,7 @@ STRUCTURED: dict[str, Entry] = {
 
 
 def load_structured(name: str) -> StructuredData:
-    """ "ocr" (chains) or "ud-ewt" (trees); nothing is downloaded."""
+    """ "ocr", "conll2000" (chains) or "ud-ewt" (trees); nothing is downloaded."""
     if name not in STRUCTURED:
         raise ValueError(f"{name}: no such structured data set; known: {', '.join(STRUCTURED)}")
     entry = STRUCTURED[name]

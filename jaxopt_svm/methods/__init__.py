@@ -9,6 +9,8 @@ from jaxopt_svm.methods.coordinate.coordinate_descent import (
     shotgun,
 )
 from jaxopt_svm.methods.coordinate.hydra import HydraBeta, hydra
+from jaxopt_svm.methods.cutting.bmrm import BMRM
+from jaxopt_svm.methods.cutting.oca import OCA
 from jaxopt_svm.methods.cutting.svm_perf import SVMPerf
 from jaxopt_svm.methods.dual.accprox_sdca import AccProxSDCA
 from jaxopt_svm.methods.dual.apcg import APCG
@@ -38,13 +40,31 @@ from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
 from jaxopt_svm.methods.second_order.interior_point import InteriorPoint
 from jaxopt_svm.methods.second_order.interior_point_lowrank import InteriorPointLowRank
+from jaxopt_svm.methods.structured.adaptive import (
+    AdaGrad,
+    Adam,
+    Adaptive,
+    Coupled,
+    Decoupled,
+    Preconditioned,
+    RMSProp,
+    structured_adagrad,
+    structured_adam,
+    structured_rmsprop,
+)
 from jaxopt_svm.methods.structured.bcfw import BCFW
+from jaxopt_svm.methods.structured.c_form import CForm, CFormBottou, SlideScale, SumScale
 from jaxopt_svm.methods.structured.fasole import FASOLE
 from jaxopt_svm.methods.structured.frank_wolfe import FrankWolfe
 from jaxopt_svm.methods.structured.gap_sampling import GapProportional
 from jaxopt_svm.methods.structured.sda import SDA, MaximalGain, SteepestAscent
 from jaxopt_svm.methods.structured.sdm import SDM, MostViolating, Steepest
 from jaxopt_svm.methods.structured.steps import Decreasing, LineSearch
+from jaxopt_svm.methods.structured.structured_perceptron import (
+    StructuredPerceptron,
+    averaged_perceptron,
+)
+from jaxopt_svm.methods.structured.structured_sgd import StructuredSGD
 
 __all__ = [
     "APCG",
@@ -56,6 +76,7 @@ __all__ = [
     "AnyBefore",
     "BCFW",
     "BoxSDCA",
+    "BMRM",
     "ConvexTheta",
     "CoordinateDescent",
     "Damping",
@@ -80,6 +101,7 @@ __all__ = [
     "MostViolating",
     "NonConvexTheta",
     "OnePass",
+    "OCA",
     "Quartz",
     "S2CD",
     "SAG",
@@ -112,4 +134,21 @@ __all__ = [
     "rcdm",
     "s2gd",
     "shotgun",
+    "AdaGrad",
+    "Adam",
+    "Adaptive",
+    "CForm",
+    "CFormBottou",
+    "Coupled",
+    "Decoupled",
+    "Preconditioned",
+    "RMSProp",
+    "SlideScale",
+    "StructuredPerceptron",
+    "StructuredSGD",
+    "SumScale",
+    "averaged_perceptron",
+    "structured_adagrad",
+    "structured_adam",
+    "structured_rmsprop",
 ]

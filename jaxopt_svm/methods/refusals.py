@@ -12,6 +12,7 @@ __all__ = [
     "needs_erm",
     "needs_examples",
     "needs_free_intercept",
+    "needs_gradients",
     "needs_hinge",
     "needs_hinge_and_factor",
     "needs_kernel",
@@ -20,6 +21,7 @@ __all__ = [
     "needs_scalar",
     "needs_smooth",
     "needs_structured",
+    "needs_structures",
     "needs_uniform_sets",
     "needs_uniform_visits",
     "refuse_free_intercept",
@@ -50,6 +52,29 @@ def needs_structured(method, problem) -> None:
     if not isinstance(problem, Structured):
         raise ValueError(
             f"{_name(method)} solves structured problems (js.make_chain, js.make_multiclass, ...); "
+            f"got {type(problem).__name__}"
+        )
+
+    if not problem.hinge:
+        raise ValueError(
+            f"{_name(method)} needs a maximum over labels; on the log-loss of a "
+            f"{type(problem).__name__} problem use StructuredSGD, FromOptax or structured_adam"
+        )
+
+
+def needs_structures(method, problem) -> None:
+    """Structured outputs with any loss."""
+    if not isinstance(problem, Structured):
+        raise ValueError(
+            f"{_name(method)} solves structured problems (js.make_chain, js.make_multiclass, ...); "
+            f"got {type(problem).__name__}"
+        )
+
+
+def needs_gradients(method, problem) -> None:
+    if not hasattr(problem, "sample_grad"):
+        raise ValueError(
+            f"{_name(method)} needs a problem with gradients (js.make_erm, js.make_chain, ...); "
             f"got {type(problem).__name__}"
         )
 

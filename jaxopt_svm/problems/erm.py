@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 
 __all__ = ["ERM", "balanced"]
@@ -120,6 +120,18 @@ class ERM:
         """A subgradient of P at w."""
         slope = self.loss.slope(self.rows.matvec(w), self.y)
         return self.lam * self.regularizer.grad(w) + self.rows.rmatvec(self.weighted(slope))
+
+    def sample_grad(self, w, sample: Sample):
+        """A stochastic subgradient of P at w, (n/k) sum over the k examples of a sample."""
+        index, mask = sample
+        y, c = self.y.at[index].get(mode="clip"), self.c.at[index].get(mode="clip")
+        count = jnp.asarray(index.shape[0], w.dtype)
+        if mask is not None:
+            c, count = jnp.where(mask, c, 0.0), jnp.sum(mask).astype(w.dtype)
+        slope = self.loss.slope(self.rows.dot(index, w), y)
+        slope = c.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
+        start = self.lam * self.regularizer.grad(w)
+        return self.rows.add(start, index, slope * (self.n / count))
 
     def complete(self, point: Point) -> Point:
         """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible."""

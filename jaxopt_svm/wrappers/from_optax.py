@@ -2,7 +2,8 @@ r"""Any optax transformation as a stochastic subgradient method on the primal.
 
     g = lam grad g(w) + (1/k) sum_{i in S} n c_i phi'(<x_i, w>, y_i) x_i,      w <- w + tx(g)
 
-E[g] is a subgradient of P at w. ``batch=None`` takes all n examples: one step a pass.
+and on structured problems psi(x_i, u_i) - psi(x_i, y_i) for phi'_i x_i, u_i decoded at w. E[g] is
+a subgradient of P at w. ``batch=None`` takes all n examples: one step a pass.
 
 optax.sgd(schedule), optax.adam(1e-2), optax.chain(...) all work. A rate that depends on lam must
 come from the problem, or every lane of a sweep would use the same one: pass a function,
@@ -22,8 +23,8 @@ from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
-from jaxopt_svm.methods.refusals import needs_erm
-from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.methods.refusals import needs_gradients
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = ["FromOptax", "FromOptaxState"]
 
@@ -50,52 +51,45 @@ class FromOptax:
         return self.tx if isinstance(self.tx, optax.GradientTransformation) else self.tx(problem)
 
     def check(self, problem) -> None:
-        needs_erm(self, problem)
+        needs_gradients(self, problem)
         self.sampling.check(problem)
         if self.batch is not None and not 1 <= self.batch <= problem.n:
             raise ValueError(
                 f"FromOptax: batch must lie between 1 and n = {problem.n}; got {self.batch}"
             )
 
-    def init(self, problem: ERM, start: Point | None = None) -> FromOptaxState:
+    def init(self, problem: Any, start: Point | None = None) -> FromOptaxState:
         w = (problem.origin() if start is None else start).w
         return FromOptaxState(w, self._tx(problem).init(w))
 
-    def draw(self, problem: ERM, key):
+    def draw(self, problem: Any, key):
         if self.batch is None:
             return Sample(jnp.zeros((1, 0), jnp.int32))
         return self.sampling.draw(problem, key, self.batch)
 
-    def gradient(self, problem: ERM, w, sample: Sample):
+    def gradient(self, problem: Any, w, sample: Sample):
         """A stochastic subgradient of P at w from the sampled examples, or the full one."""
         if self.batch is None:
             return problem.grad(w)
-        index, mask = sample
-        y, c = problem.y.at[index].get(mode="clip"), problem.c.at[index].get(mode="clip")
-        count = jnp.asarray(index.shape[0], w.dtype)
-        if mask is not None:
-            c, count = jnp.where(mask, c, 0.0), jnp.sum(mask).astype(w.dtype)
-        slope = problem.loss.slope(problem.rows.dot(index, w), y)
-        slope = c.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
-        start = problem.lam * problem.regularizer.grad(w)
-        return problem.rows.add(start, index, slope * (problem.n / count))
+        return problem.sample_grad(w, sample)
 
-    def step(self, problem: ERM, state: FromOptaxState, sample: Sample) -> FromOptaxState:
+    def step(self, problem: Any, state: FromOptaxState, sample: Sample) -> FromOptaxState:
         g = self.gradient(problem, state.w, sample)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes integer counts with floats
             updates, opt = self._tx(problem).update(g, state.opt, state.w)
             w = optax.apply_updates(state.w, updates)
         return FromOptaxState(w, opt)
 
-    def point(self, problem: ERM, state: FromOptaxState) -> Point:
+    def point(self, problem: Any, state: FromOptaxState) -> Point:
         del problem
         return Point(state.w)
 
-    def spent(self, problem: ERM) -> Spent:
+    def spent(self, problem: Any) -> Spent:
         updates = 1.0 if self.batch is None else float(-(-problem.n // self.batch))
-        return Spent(work=1.0, oracle_calls=0.0, updates=updates)
+        calls = float(problem.n) if isinstance(problem, Structured) else 0.0
+        return Spent(work=1.0, oracle_calls=calls, updates=updates)
 
-    def bound(self, problem: ERM, t) -> None:
+    def bound(self, problem: Any, t) -> None:
         del problem, t
 
 

@@ -25,9 +25,9 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.primal.step_rules import AnyTime, Constant, InverseLam, InverseSqrt
-from jaxopt_svm.methods.refusals import needs_examples
-from jaxopt_svm.problems.ball import into_ball
-from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.methods.refusals import needs_gradients
+from jaxopt_svm.problems.ball import Ball, into_ball
+from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = ["Subgradient", "SubgradientState"]
 
@@ -44,7 +44,7 @@ class SubgradientState(NamedTuple):
     Info(
         name="subgradient",
         family="primal",
-        problems="ERM, any loss, l2 or elastic net, free intercept; over a ball",
+        problems="ERM, any loss, l2 or elastic net, free intercept; over a ball; structured",
         certificate="its own dual point on a ball or with step 1/(lam t), else from slopes",
         lecture="Introduction to Machine Learning: subgradient descent",
         reference="Shor 1985; Bach 2015",
@@ -68,13 +68,18 @@ class Subgradient:
     bound_on = "primal"
 
     def check(self, problem) -> None:
-        needs_examples(self, problem)
+        if not isinstance(problem, Ball):
+            needs_gradients(self, problem)
         if problem.bounded and isinstance(self.rule, InverseLam):
             raise ValueError("Subgradient: a ball has no lam for the rule InverseLam")
+        if self.project and isinstance(problem, Structured):
+            raise ValueError("Subgradient: project=True is for ERM problems; give a radius here")
 
     def _rule(self, problem) -> Any:
         if self.rule is not None:
             return self.rule
+        if isinstance(problem, Structured):
+            return InverseLam()
         if problem.loss.smooth:
             curvature = jnp.sum(problem.c * problem.rows.sqnorms) / problem.loss.gamma
             return Constant(1.0 / (problem.strength + curvature))
@@ -91,6 +96,8 @@ class Subgradient:
     def _certified(self, problem) -> bool:
         if problem.bounded:
             return not problem.loss.smooth  # for a smooth loss the slopes at w do better
+        if isinstance(problem, Structured):
+            return False  # FrankWolfe is this method with its dual point
         telescopes = isinstance(self._rule(problem), InverseLam) and not self._projects(problem)
         return telescopes and problem.regularizer.linear and not problem.regularizer.free
 
@@ -113,14 +120,16 @@ class Subgradient:
     def step(self, problem, state: SubgradientState, sample) -> SubgradientState:
         del sample
         w, eta = state.w, self._rule(problem).size(problem, state.t)
-        slope = problem.loss.slope(problem.rows.matvec(w), problem.y)
-        g = problem.lam * problem.regularizer.grad(w) + problem.rows.rmatvec(
-            problem.weighted(slope)
-        )
+        slopes = state.slopes
+        if slopes is None:
+            g = problem.grad(w)
+        else:
+            slope = problem.loss.slope(problem.rows.matvec(w), problem.y)
+            g = problem.lam * problem.regularizer.grad(w)
+            g, slopes = g + problem.rows.rmatvec(problem.weighted(slope)), slopes - slope
         w = w - eta * g
         if self._projects(problem):
             w = into_ball(w, self._radius(problem))
-        slopes = None if state.slopes is None else state.slopes - slope
         return SubgradientState(w, slopes, state.t + 1)
 
     def point(self, problem, state: SubgradientState) -> Point:
@@ -141,6 +150,8 @@ class Subgradient:
 
     def _theorem(self, problem, t, name: str):
         """The rule's bound called ``name``, where its assumptions hold."""
+        if isinstance(problem, Structured):
+            return None
         rule, telescopes = self._rule(problem), isinstance(self._rule(problem), InverseLam)
         plain = problem.regularizer.linear and not problem.regularizer.free
         if not (plain and problem.loss.lipschitz and hasattr(rule, name)):

@@ -66,7 +66,7 @@ def total_weight(t, dtype):
         lecture="Online solvers: steepest feasible ascent",
         reference="Lacoste-Julien et al. 2013, arXiv:1207.4747",
     ),
-    suits=lambda problem: isinstance(problem, Structured),
+    suits=lambda problem: isinstance(problem, Structured) and problem.hinge,
 )
 @pytree
 class BCFW(LabelVisits):

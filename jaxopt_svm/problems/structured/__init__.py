@@ -14,6 +14,13 @@ from jaxopt_svm.problems.structured.model import Model
 from jaxopt_svm.problems.structured.multiclass import Multiclass
 from jaxopt_svm.problems.structured.nodes import Inputs, Statistics
 from jaxopt_svm.problems.structured.problem import Example, Oracle, Structured
+from jaxopt_svm.problems.structured.rescaled import (
+    PosLearn,
+    SlackRescaled,
+    poslearn,
+    slack_rescaling,
+)
+from jaxopt_svm.problems.structured.softened import Softened, crf, softmax_margin
 from jaxopt_svm.problems.structured.tree import Tree
 
 __all__ = [
@@ -35,4 +42,11 @@ __all__ = [
     "make_tree",
     "structured_hinge",
     "tree_hinge",
+    "PosLearn",
+    "SlackRescaled",
+    "Softened",
+    "crf",
+    "poslearn",
+    "slack_rescaling",
+    "softmax_margin",
 ]

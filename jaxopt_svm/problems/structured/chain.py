@@ -25,6 +25,14 @@ class Chain(Nodes):
     def decode(self, theta, x):
         return chain.decode(theta.node, theta.edge, x.mask)
 
+    def log_partition(self, theta, x):
+        """log sum_y exp <theta, mu(y)>; its gradient in theta is the mean of mu."""
+        return chain.log_partition(theta.node, theta.edge, x.mask)
+
+    def max_marginals(self, theta, x):
+        """(T, K) the best score with label a at t."""
+        return chain.max_marginals(theta.node, theta.edge, x.mask)
+
     def repair(self, x, marginals):
         """The distribution that claimed marginals (T, K), (T-1, K, K) stand for."""
         before = jnp.arange(-1, x.mask.shape[0] - 1)

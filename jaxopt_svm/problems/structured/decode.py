@@ -37,7 +37,9 @@ def decode(problem: Structured, w: Any, X: Any, parents: Any = None, mask: Any =
     Returns:
       (n,) labels for multiclass, a list of n arrays (T_i,) for chains and trees, else an array.
     """
-    model, w = problem.model, jnp.asarray(getattr(w, "w", w))
+    # a rescaled loss knows the truth, prediction must not: it is that of the model below
+    model = getattr(problem.model, "base", problem.model)
+    w = jnp.asarray(getattr(w, "w", w))
     name = np.asarray if problem.labels is None else (lambda k: np.asarray(problem.labels)[k])
     dtype = problem.c.dtype
     if isinstance(model, Multiclass):

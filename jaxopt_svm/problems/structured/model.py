@@ -57,6 +57,10 @@ class Model:
 
     # what follows from these five
 
+    def plain(self, x, y) -> tuple[Any, Any, Any]:
+        """(model, x, y) that predict; another for models made to rescale a loss."""
+        return self, x, y
+
     def score(self, theta, x, label) -> Array:
         """<theta, mu(label)>."""
         return inner(theta, self.statistics(x, label))

@@ -9,6 +9,7 @@ Crammer and Singer, JMLR 2001; lecture "Online solvers for convex risk minimizat
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -79,6 +80,10 @@ class Multiclass(Model):
     def every_label(self, x):
         del x
         return jnp.arange(self.K, dtype=jnp.int32)
+
+    def log_partition(self, theta, x):
+        """log sum_y exp theta_y; its gradient is the softmax."""
+        return jax.nn.logsumexp(theta)
 
     def repair(self, x, mu):
         """The distribution a claimed mu (K,) stands for: clipped and normalised."""

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.problems.structured.mixture import Mixture, feasible
 from jaxopt_svm.problems.structured.model import inner
@@ -69,6 +69,15 @@ class Structured:
     bias: bool = static(default=False)  # the last feature is an appended constant
     lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
 
+    hinge = True  # the loss of an example is a maximum over labels
+
+    bounded = False  # w may be anything
+
+    @property
+    def strength(self) -> Array:
+        """Of the l2 term."""
+        return self.lam
+
     @property
     def n(self) -> int:
         return self.c.shape[0]
@@ -98,6 +107,13 @@ class Structured:
         best, label = self.model.decode(scores, example.x)
         truth = self.model.score(scores, example.x, example.y)
         return Oracle(best - truth, label.astype(self.y.dtype))
+
+    def slope(self, theta, example: Example):
+        """The slope of one example's loss in theta, mu(u) - mu(y_i), and u = argmax_y H_i."""
+        scores = jax.tree.map(jnp.add, theta, self.model.loss(example.x, example.y))
+        label = self.model.decode(scores, example.x)[1]
+        found, truth = (self.model.statistics(example.x, y) for y in (label, example.y))
+        return jax.tree.map(jnp.subtract, found, truth), label.astype(self.y.dtype)
 
     def statistics(self, example: Example, dual):
         """mu_i of one example's share of a feasible dual point."""
@@ -172,6 +188,33 @@ class Structured:
     def grad(self, w) -> Array:
         """A subgradient of P at w."""
         return self.lam * w - self.rebuild(_single(self.oracles(w).label, self.c.dtype))
+
+    def loss_grad(self, w, sample: Sample) -> Array:
+        """(1/k) sum_{i in S} n c_i [psi(x_i, u_i) - psi(x_i, y_i)] over a sample of k examples;
+        its mean over uniform samples is a subgradient of P - lam/2 ||w||^2."""
+        index, mask = sample
+        block = self.take(index)
+        count = jnp.asarray(index.shape[0], self.c.dtype)
+        c = block.c
+        if mask is not None:
+            c, count = jnp.where(mask, c, 0), jnp.sum(mask).astype(c.dtype)
+        slope = lambda example: self.slope(self.model.potentials(w, example.x), example)[0]
+        block = block._replace(c=c * (self.n / count))
+        return self.lift(block, jax.vmap(slope)(block))
+
+    def sample_grad(self, w, sample: Sample) -> Array:
+        """A stochastic subgradient of P at w."""
+        return self.lam * w + self.loss_grad(w, sample)
+
+    def risk(self, w) -> Array:
+        """sum_i c_i l(y_i, h(x_i; w)): the task loss of predicting, without the margin."""
+
+        def one(example):
+            model, x, y = self.model.plain(example.x, example.y)
+            label = model.decode(model.potentials(w, x), x)[1]
+            return model.score(model.loss(x, y), x, label)
+
+        return self._over_blocks(lambda block, _: (block.c @ jax.vmap(one)(block), ()))[0]
 
     def gaps(self, w, dual) -> Array:
         """(n,) G_i at any w; sum_i c_i G_i is the gap when w = w(mu)."""

@@ -27,6 +27,14 @@ class Tree(Nodes):
     def decode(self, theta, x):
         return tree.decode(theta.node, theta.edge, x.parent, x.mask)
 
+    def log_partition(self, theta, x):
+        """log sum_y exp <theta, mu(y)>; its gradient in theta is the mean of mu."""
+        return tree.log_partition(theta.node, theta.edge, x.parent, x.mask)
+
+    def max_marginals(self, theta, x):
+        """(V, K) the best score with label a at v."""
+        return tree.max_marginals(theta.node, theta.edge, x.parent, x.mask)
+
     def repair(self, x, marginals):
         """The distribution that claimed marginals (V, K), (V-1, K, K) stand for."""
         return tree.consistent(marginals, x.parent, x.mask)

@@ -1,0 +1,174 @@
+"""Which structured solver is first to a good objective, and to a good test risk, on OCR?
+
+The comparison of the lecture on online solvers: cutting planes, sequential dual ascent and
+stochastic subgradients on the handwritten words (5,512 train, 1,365 test, 4,004 parameters),
+a grid of lambdas as lanes of one program, float32. Drawn against decodings / n and seconds:
+P above the best lower bound that any of them proved, and the share of test letters read wrong.
+Expected: SGD and its averages first to a rough answer; SDM and FASOLE to a tight one; the
+perceptron, which does not know lambda, good at the risk only. Without the data: synthetic words.
+"""
+
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+import jaxopt_svm as js
+from experiments.common import Found, new_figure, set_up
+from jaxopt_svm.core.lanes import over_lanes
+from jaxopt_svm.core.loop import Loop, next_record
+from jaxopt_svm.data import load_structured
+from jaxopt_svm.data.extra import need
+from jaxopt_svm.report import aligned
+
+LAMS = np.array([1.0, 1e-1, 1e-2])
+SECONDS, TOTAL, PASSES, CLOSE = 12.0, 540.0, 60, 1e-2
+
+METHODS: dict[str, Any] = {
+    "bmrm": js.BMRM(capacity=64),
+    "oca": js.OCA(capacity=192),
+    "frank-wolfe": js.FrankWolfe(capacity=64),
+    "bcfw": js.BCFW(capacity=64),
+    "sdm": js.SDM(capacity=64),
+    "fasole": js.FASOLE(capacity=64),
+    "sgd": js.StructuredSGD(capacity=64),
+    "sgd, nu average": js.Averaged(js.StructuredSGD(capacity=0), js.PolynomialMean(3.0)),
+    "sgd, batch 16": js.StructuredSGD(batch=16, capacity=64),
+    "perceptron": js.StructuredPerceptron(),
+    "averaged perceptron": js.averaged_perceptron(),
+    "adagrad": js.structured_adagrad(0.05, batch=16),
+    "rmsprop": js.structured_rmsprop(0.02, batch=16),
+    "adam": js.structured_adam(0.02, batch=16),
+}
+QUICK = ("bmrm", "bcfw", "fasole", "sgd", "averaged perceptron", "adagrad")
+
+
+def words(quick: bool):
+    """name, training and test problem."""
+    n, m = (300, 150) if quick else (5512, 1365)
+    try:
+        data = load_structured("ocr")
+        name, classes = "OCR", data.classes
+        parts = [(part.X[:k], part.y[:k]) for part, k in ((data.train, n), (data.test, m))]
+    except FileNotFoundError:
+        rng, name, classes = np.random.default_rng(0), "synthetic words", 26
+        W = rng.normal(size=(128, 26))
+        lengths = rng.integers(3, 15, n + m)
+        X = [(rng.random((T, 128)) < 0.3).astype(np.float32) for T in lengths]
+        y = [(x @ W + 2 * rng.normal(size=(len(x), 26))).argmax(1) for x in X]
+        parts = [(X[:n], y[:n]), (X[n:], y[n:])]
+    train, test = (js.make_chain(X, y, classes=classes) for X, y in parts)
+    return f"{name}, {train.n:,} words", train, test, float(np.mean([len(y) for y in parts[1][1]]))
+
+
+@jax.jit
+def judge(problem, method, state, test):
+    """(lanes,) errors a test word at the points of the lanes."""
+    one = lambda problem, state: test.risk(method.point(problem, state).w)
+    return over_lanes(one, problem, 0)(problem, state)
+
+
+def follow(name: str, method, grid, test, length: float, seconds: float, passes: int):
+    """A record for each lambda and each certificate, until the time or the passes are up."""
+    method.check(grid.with_lam(LAMS[0]))
+    loop, rows, spent = Loop(grid, method, jax.random.key(0), None), [], 0.0
+    first = True
+    while loop.r < passes and spent < seconds:
+        count = min(next_record(loop.r), passes - loop.r)
+        started = time.perf_counter()
+        loop.advance(count)
+        took = time.perf_counter() - started
+        # the first stretch compiles: what it computes is worth about what the next one takes
+        spent += 0.0 if first else took
+        first = False
+        risk = np.asarray(judge(loop.problem, loop.method, loop.state, test)) / length
+        record = loop.records[-1]
+        a_pass = method.spent(grid.with_lam(LAMS[0])).oracle_calls
+        calls: Any = record.get("oracle_calls", np.full(LAMS.shape, loop.r * a_pass))
+        for k, lam in enumerate(LAMS):
+            row = {"method": name, "lam": lam, "passes": loop.r, "calls": calls[k] / grid.n}
+            row |= {"seconds": spent, "primal": record["primal"][k], "dual": record["dual"][k]}
+            rows.append(row | {"risk": risk[k]})
+    return rows
+
+
+def picture(rows, names, title: str):
+    figure = new_figure(figsize=(13, 11))
+    axes = figure.subplots(3, len(LAMS), squeeze=False)
+    handles = {}
+    views = [("calls", "excess"), ("calls", "risk"), ("seconds", "risk")]
+    for i, (x, y) in enumerate(views):
+        for j, lam in enumerate(LAMS):
+            ax = axes[i, j]
+            for k, name in enumerate(names):
+                mine = [r for r in rows if (r["method"], r["lam"]) == (name, lam)]
+                if x == "seconds":
+                    mine = mine[1:]  # the first stretch is compilation
+                look = {"color": f"C{k % 10}", "ls": ("-", "--", "-.")[k // 10], "lw": 1.4}
+                values = np.maximum([r[y] for r in mine], 1e-4) if mine else []
+                (line,) = ax.plot([r[x] for r in mine], values, **look)
+                handles.setdefault(name, line)
+            ax.set(xscale="log", yscale="log")
+            if y == "risk":
+                level = min(r["risk"] for r in rows)
+                ax.set_ylim(0.9 * level, 6 * level)
+            else:
+                ax.set_ylim(1e-4, 10)
+            ax.set_xlabel("decodings / n" if x == "calls" else "seconds, all lambdas together")
+            ax.set_title(f"lambda = {lam:g}", fontsize=10)
+            ax.grid(alpha=0.3, which="both")
+        axes[i, 0].set_ylabel("P / best lower bound - 1" if y == "excess" else "test letters wrong")
+    figure.suptitle(title)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=7)
+    return figure
+
+
+def main(*, quick: bool = False) -> Found:
+    set_up(x64=False)
+    started, rows, skipped = time.perf_counter(), [], []
+    data, train, test, length = words(quick)
+    grid = train.with_lam(LAMS)
+    methods = {n: METHODS[n] for n in QUICK} if quick else METHODS
+    bar = need("tqdm", "a progress bar").tqdm(methods.items(), desc=data, leave=False)
+    for name, method in bar:
+        if time.perf_counter() - started > TOTAL:
+            skipped.append(name)
+            continue
+        seconds, passes = (2.0, 8) if quick else (SECONDS, PASSES)
+        rows += follow(name, method, grid, test, length, seconds, passes)
+    best = {lam: max(r["dual"] for r in rows if r["lam"] == lam) for lam in LAMS}
+    for row in rows:
+        row["excess"] = row["primal"] / best[row["lam"]] - 1
+    names = [name for name in methods if name not in skipped]
+    text, sentence = summary(rows, names, data)
+    if skipped:
+        sentence += f" The time budget left out: {', '.join(skipped)}."
+    facts = {"seconds": time.perf_counter() - started, "skipped": skipped}
+    return Found(rows, facts, text, sentence, picture(rows, names, data))
+
+
+def summary(rows, names, data: str) -> tuple[str, str]:
+    """Decodings / n to an objective within 1 %, the last excess and the last test error."""
+    table = [["method", *(f"{what} {lam:g}" for lam in LAMS for what in ("calls", "P +", "err"))]]
+    first: dict[float, tuple[float, str]] = {}
+    for name in names:
+        line = [name]
+        for lam in LAMS:
+            mine = [r for r in rows if (r["method"], r["lam"]) == (name, lam)]
+            reached = [r["calls"] for r in mine if r["excess"] <= CLOSE]
+            if reached:
+                first[lam] = min(first.get(lam, (np.inf, "")), (reached[0], name))
+            line += [f"{reached[0]:.0f}" if reached else "-"]
+            line += [f"{mine[-1]['excess']:.1e}", f"{100 * mine[-1]['risk']:.1f}%"]
+        table.append(line)
+    winners = [f"{first[lam][1]} at lambda {lam:g}" for lam in LAMS if lam in first]
+    least = min(rows, key=lambda r: r["risk"])
+    sentence = (
+        f"Fewest decodings to P within {CLOSE:.0%} of the best lower bound: "
+        f"{', '.join(winners) or 'none'}; lowest test error {100 * least['risk']:.1f} % of "
+        f"letters, by {least['method']} at lambda {least['lam']:g}."
+    )
+    return f"{data}: decodings / n to {CLOSE:.0%}, last excess, last error\n" + aligned(
+        table, (0,)
+    ), sentence
