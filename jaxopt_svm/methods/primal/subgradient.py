@@ -27,6 +27,7 @@ from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.primal.step_rules import AnyTime, Constant, InverseLam, InverseSqrt
 from jaxopt_svm.methods.refusals import needs_gradients
 from jaxopt_svm.problems.ball import Ball, into_ball
+from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = ["Subgradient", "SubgradientState"]
