@@ -226,7 +226,7 @@ def main(quick: bool = False) -> Found:
         f"{kernel_facts['worst relative gap of SVC']:.1e} of the optimum, takes {one:.2g} times "
         f"the processor time of one batch and {other:.2g} times that of a path over C; LinearSVC "
         f"takes {ratio:.2g} times that of the low-rank interior point at lam = {LAMS[-1]:.0e}, "
-        f"which needs at most {linear_facts['most iterations of the interior point']:.0f} iterations."
+        f"which needs {linear_facts['most iterations of the interior point']:.0f} iterations."
     )
     lines = [f"{name}: {value:.3g}" for name, value in facts.items()]
     return Found(rows, facts, "\n".join([describe(rows), "", *lines]), sentence, draw(rows))
