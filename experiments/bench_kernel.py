@@ -96,7 +96,7 @@ def kernel_part(quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         lambda: js.make_kernel_svm(X, y == y[0], kernel=js.RBF(gamma), intercept="free")
     )
     rows = [{"solver": "Gram matrix", "data": name, **made}]
-    for label, run in (("96 lanes, one batch", batch), ("path over C, 6 lanes", path)):
+    for label, run in (("all lanes in one batch", batch), ("path over C, a lane a class", path)):
         _, cold = timed(lambda run=run: run(problem, y, Cs))
         found, warm = timed(lambda run=run: run(problem, y, Cs))
         parts = found if isinstance(found, list) else [found]
@@ -115,7 +115,8 @@ def kernel_part(quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             good = rows[-1]
             break
     facts: dict[str, Any] = {"lanes": len(lower), "n": len(y)}
-    good = rows[-1] if good is None else good
+    good = rows[-1] if good is None else good  # else the best it can do: the sentence says so
+    facts["worst relative gap of SVC"] = good["worst_relative_gap"]
     for row in rows[1:3]:
         for field in ("cpu_seconds", "seconds"):
             facts[f"SVC / {row['solver']}, {field}"] = good[field] / row[field]
@@ -218,15 +219,14 @@ def main(quick: bool = False) -> Found:
     linear_rows, linear_facts = linear_part(quick)
     rows = [*kernel_rows, *linear_rows]
     facts = {"load per core at the start": busy, **kernel_facts, **linear_facts}
-    cpu = {k: v for k, v in kernel_facts.items() if "cpu" in k}
-    best = max(cpu, key=lambda name: cpu[name])
+    one, other = (v for k, v in kernel_facts.items() if "cpu" in k)  # the batch, the path
     ratio = linear_facts["LinearSVC / interior point at the smallest lam, cpu_seconds"]
-    lanes, how = kernel_facts["lanes"], best.split(" / ")[1].split(", cpu")[0]
     sentence = (
-        f"A loop of {lanes} SVC fits takes {cpu[best]:.2g} times the processor time of our "
-        f"{how} at an equal objective; LinearSVC takes {ratio:.2g} times that of the low-rank "
-        f"interior point at lam = {LAMS[-1]:.0e}, which needs at most "
-        f"{linear_facts['most iterations of the interior point']:.0f} iterations."
+        f"A loop of {kernel_facts['lanes']} SVC fits, all within "
+        f"{kernel_facts['worst relative gap of SVC']:.1e} of the optimum, takes {one:.2g} times "
+        f"the processor time of one batch and {other:.2g} times that of a path over C; LinearSVC "
+        f"takes {ratio:.2g} times that of the low-rank interior point at lam = {LAMS[-1]:.0e}, "
+        f"which needs {linear_facts['most iterations of the interior point']:.0f} iterations."
     )
     lines = [f"{name}: {value:.3g}" for name, value in facts.items()]
     return Found(rows, facts, "\n".join([describe(rows), "", *lines]), sentence, draw(rows))

@@ -109,7 +109,7 @@ def draw(rows: list[dict[str, Any]], sizes: tuple[int, ...]) -> Any:
         for axes, data in ((left, by_n), (right, by_epsilon)):
             if data:
                 style = "-o" if solver.kernel else "--s"
-                label = solver.name if axes is left else None
+                label = solver.name if axes is right else None
                 axes.plot(*zip(*data), style, color=colour, markersize=4, label=label)
     left.set_xlabel("n, to a certified relative gap of 1e-3")
     right.set_xlabel(f"certified relative gap, n = {sizes[-1]}")
