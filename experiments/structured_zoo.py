@@ -166,11 +166,8 @@ def summary(rows, names, data: str) -> tuple[str, str]:
             line += [f"{reached[0]:.0f}" if reached else "-"]
             line += [f"{mine[-1]['excess']:.1e}", f"{100 * mine[-1]['risk']:.1f}%"]
         table.append(line)
-    winners = [
-        f"{', '.join(first[lam][1])} at lambda {lam:g} ({first[lam][0]:.0f} n)"
-        for lam in LAMS
-        if lam in first
-    ]
+    told = lambda lam: f"{', '.join(first[lam][1])} at lambda {lam:g} ({first[lam][0]:.0f} n)"
+    winners = [told(lam) for lam in LAMS if lam in first]
     least = min(rows, key=lambda r: r["risk"])
     sentence = (
         f"Fewest decodings to P within {CLOSE:.0%} of the best lower bound: "
