@@ -123,6 +123,7 @@ def picture(rows, best):
         test = next(r["test"] for r in rows if r["method"] == name and "test" in r)
         ax.axhline(test, color=f"C{k}", ls=":", lw=1)
     ax.set(xlabel="passes", ylabel="chunk F1 on held-out sentences (dotted: test)")
+    ax.set_xticks(sorted({r["passes"] for r in rows}))
     ax.set_title("CoNLL-2000 chunking")
     ax.grid(alpha=0.3)
     ax.legend()
