@@ -9,7 +9,8 @@ Lecture "Stochastic Gradient Descent for Structures" (Srikumar), CRF; Lafferty e
 & Smith 2010.
 
 Check. Values against all labels written out, multiclass and chains, rho = 0, 1, tau = 1, 0.3, 0.01;
-the gradient against the written mean, jax.grad of P and central differences of P; D at many v below P at every w, and at w* (gradient descent) equal to it.
+the gradient against the written mean, jax.grad of P and central differences of P; D at many v below
+P at every w, and at w* (gradient descent) equal to it.
 False variant: the sandwich with half of tau log |Y|.
 """
 
