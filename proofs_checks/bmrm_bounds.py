@@ -53,30 +53,30 @@ def case(problem, method, exact: bool):
 def inner_gap():
     """Small programs on the simplex, stopped after 0, 1, ... pairs, against many pairs."""
     rng, slacks = np.random.default_rng(51), []
-    solve = jax.jit(solve_simplex, static_argnames="steps")
-    for k in (1, 2, 7):
+    solve = jax.jit(solve_simplex)
+    for k in (1, 7):
         A = jnp.asarray(rng.normal(size=(k, 3)))
         b, known = jnp.asarray(rng.normal(size=k)), jnp.asarray(np.arange(k) < max(1, k - 1))
         start = jnp.zeros(k).at[0].set(1.0)
-        best = solve(A @ A.T, b, start, known, 0.0, steps=5000)
+        best = solve(A @ A.T, b, start, known, 0.0, 5000)
         slacks += [jnp.min(best.x), equal(jnp.sum(best.x), 1.0), 1e-9 - best.gap]
         slacks.append(-jnp.max(jnp.where(known, 0.0, best.x)))
         for steps in (0, 3):
-            one = solve(A @ A.T, b, start, known, 0.0, steps=steps)
+            one = solve(A @ A.T, b, start, known, 0.0, steps)
             slacks += [best.value - one.value, one.gap - (best.value - one.value)]
     return smallest(*slacks)
 
 
 def check() -> Result:
     rough = BMRM(share=0.5, patience=2, inner=1, capacity=32)
+    exact = BMRM(share=0.0)
     found = [
         case(problem, method, method is not rough)
-        for problem in (table(), chain())
-        for method in (BMRM(share=0.0), rough)
+        for problem, method in ((chain(), exact), (table(), exact), (table(), rough))
     ]
     searched, _ = case(table(), OCA(capacity=128), False)
     true = smallest(inner_gap(), searched, *(t for t, _ in found))
-    return Result(true, max(f for _, f in found[1::2]))
+    return Result(true, found[-1][1])
 
 
 claim = Claim(

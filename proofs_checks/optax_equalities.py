@@ -73,7 +73,9 @@ def recursion(scaling, shrink, gs, ws):
         over = lambda a, v=v, size=size: np.where(v > 0, a / np.where(v > 0, size, 1), 0)
         move = over(top)
         if isinstance(shrink, Preconditioned):
-            move = over(top + LAM * w)
+            shrink_part = over(LAM * w)
+            far = GAMMA * np.abs(shrink_part) > np.abs(w)  # it never crosses zero
+            move = over(top) + np.where(far, w / GAMMA, shrink_part)
         elif isinstance(shrink, Decoupled):
             move = over(top) + LAM * w
         out.append(w - GAMMA * move)

@@ -58,8 +58,10 @@ def check() -> Result:
     for _ in range(8):
         problem, delta, Dm = separable(rng)
         order = np.concatenate([rng.permutation(6) for _ in range(PASSES)]).astype(np.int32)
-        mean, ws, count = perceptron(problem, StructuredPerceptron(average=True), order)
-        seven, _, same = perceptron(problem, StructuredPerceptron(7.0, average=True), order)
+        run = lambda gamma, problem=problem, order=order: map(
+            np.asarray, perceptron(problem, StructuredPerceptron(gamma, average=True), order)
+        )
+        (mean, ws, count), (seven, _, same) = run(1.0), run(7.0)
         bound = (Dm / delta) ** 2
         true += [bound - count[-1], -abs(float(count[-1] - same[-1])), equal(seven, 7.0 * mean)]
         true.append(equal(mean, ws.sum(0) / (len(order) + 1)))

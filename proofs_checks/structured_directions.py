@@ -31,7 +31,7 @@ def moments(problem, ws, samples):
     def one(w):
         g = jax.vmap(lambda i: problem.sample_grad(w, Sample(i)))(samples)
         mean = jnp.mean(g, axis=0)
-        return mean, jnp.mean(jnp.sum((g - mean) ** 2, axis=1))
+        return mean, jnp.mean(jnp.sum((g - mean[None]) ** 2, axis=1))
 
     return jax.vmap(one)(ws)
 

@@ -54,13 +54,13 @@ def iterates(problem, rule, samples):
 
 def averages(ws):
     """At every T: the last, uniform, nu, half-suffix and t-weighted means of w^1..w^T."""
-    T = jnp.arange(1, len(ws) + 1)
+    T, count = jnp.arange(1.0, len(ws) + 1), np.arange(1, len(ws) + 1)
     uniform = jnp.cumsum(ws, axis=0) / T[:, None]
     weighted = jnp.cumsum(T[:, None] * ws, axis=0) / jnp.cumsum(T)[:, None]
     # the suffix of length ceil(T/2)
     sums = jnp.concatenate([jnp.zeros_like(ws[:1]), jnp.cumsum(ws, axis=0)])
-    kept = (T + 1) // 2
-    suffix = (sums[T] - sums[T - kept]) / kept[:, None]
+    kept = (count + 1) // 2
+    suffix = (sums[count] - sums[count - kept]) / kept[:, None].astype(float)
 
     def recursion(mean, at):
         t, w = at
@@ -68,7 +68,7 @@ def averages(ws):
         mean = (1 - rho) * mean + rho * w
         return mean, mean
 
-    nu = lax.scan(recursion, jnp.zeros_like(ws[0]), (T.astype(ws.dtype), ws))[1]
+    nu = lax.scan(recursion, jnp.zeros_like(ws[0]), (T, ws))[1]
     return jnp.stack([ws, uniform, nu, suffix]), weighted
 
 

@@ -24,13 +24,14 @@ __all__ = ["EarlyStopping"]
 
 class EarlyState(NamedTuple):
     """inner: the method's state. best_w, best: the lowest error and its w. bad: passes since.
-    passes: taken so far."""
+    passes: taken so far. calls: decodings so far, those of held-out examples too."""
 
     inner: Any
     best_w: Array
     best: Array
     bad: Array
     passes: Array
+    calls: Array
 
 
 @pytree
@@ -66,7 +67,7 @@ class EarlyStopping:
     def init(self, problem, start: Point | None = None) -> EarlyState:
         inner = self.method.init(problem, start)
         w, none = self.method.point(problem, inner).w, jnp.zeros((), jnp.int32)
-        return EarlyState(inner, w, self.held_out.risk(w), none, none)
+        return EarlyState(inner, w, self.held_out.risk(w), none, none, jnp.zeros_like(problem.lam))
 
     def draw(self, problem, key: Array):
         return jax.tree.map(lambda x: x[None], self.method.draw(problem, key))
@@ -83,6 +84,7 @@ class EarlyStopping:
             best=jnp.where(better, error, state.best),
             bad=jnp.where(better, 0, state.bad + 1),
             passes=state.passes + 1,
+            calls=state.calls + self.method.spent(problem).oracle_calls + self.held_out.n,
         )
         # lanes stop at different times, so this is a choice and not a branch: once a pass
         return jax.tree.map(lambda a, b: jnp.where(done, a, b), state, new)
@@ -96,8 +98,7 @@ class EarlyStopping:
     def counted(self, state: EarlyState) -> Spent:
         """Passes, which stop counting when the lane stops."""
         passes = state.passes.astype(state.best.dtype)
-        n = self.held_out.n
-        return Spent(work=passes, oracle_calls=passes * n, updates=passes)
+        return Spent(work=passes, oracle_calls=state.calls, updates=passes)
 
     def bound(self, problem, t):
         del problem, t

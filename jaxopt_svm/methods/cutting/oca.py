@@ -84,7 +84,7 @@ class OCA(CuttingPlanes):
             high, at_high = jnp.where(left, high, k), jnp.where(left, at_high, s)
             # false position, kept away from the ends; beyond the known part, to its far end
             share = -at_low / jnp.where(at_high > at_low, at_high - at_low, 1)
-            share = jnp.where(jnp.isfinite(at_high), jnp.clip(share, 0.1, 0.9), 1.0)
+            share = jnp.where(jnp.isfinite(at_high), jnp.clip(share, 1e-3, 0.9), 1.0)
             return (state, (low, at_low, high, at_high), low + share * (high - low)), None
 
         zero, one = jnp.zeros_like(lam), jnp.ones_like(lam)

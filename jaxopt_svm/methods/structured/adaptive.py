@@ -94,18 +94,24 @@ class Adam:
 
 @pytree
 class Preconditioned:
-    """Statistics from the loss alone; loss and shrink divided alike."""
+    """Statistics from the loss alone; loss and shrink divided alike.
 
-    def direction(self, scaling, g, decay, opt, w):
+    A shrink never crosses zero: where a feature has not been seen for long, RMSProp's v has died
+    out, and lam w/sqrt(v) would be of any size.
+    """
+
+    def direction(self, scaling, g, decay, opt, w, gamma):
         update, opt = scaling.tx().update(g, opt, w)
-        return update + scaling.rate(opt) * decay, opt
+        shrink = scaling.rate(opt) * decay
+        return update + jnp.where(jnp.abs(gamma * shrink) > jnp.abs(w), w / gamma, shrink), opt
 
 
 @pytree
 class Coupled:
     """lam w is part of the gradient: optax.add_decayed_weights before the scaling."""
 
-    def direction(self, scaling, g, decay, opt, w):
+    def direction(self, scaling, g, decay, opt, w, gamma):
+        del gamma
         return scaling.tx().update(g + decay, opt, w)
 
 
@@ -113,7 +119,8 @@ class Coupled:
 class Decoupled:
     """lam w beside the scaled gradient: optax.add_decayed_weights after it, as in adamw."""
 
-    def direction(self, scaling, g, decay, opt, w):
+    def direction(self, scaling, g, decay, opt, w, gamma):
+        del gamma
         update, opt = scaling.tx().update(g, opt, w)
         return update + decay, opt
 
@@ -180,10 +187,10 @@ class Adaptive:
 
     def step(self, problem: Structured, state: AdaptiveState, sample: Sample) -> AdaptiveState:
         w, opt, t = state
-        g = problem.loss_grad(w, sample)
+        g, gamma = problem.loss_grad(w, sample), self.rule.size(problem, t)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes integer counts with floats
-            move, opt = self.shrink.direction(self.scaling, g, problem.lam * w, opt, w)
-        return AdaptiveState(w - self.rule.size(problem, t) * move, opt, t + 1)
+            move, opt = self.shrink.direction(self.scaling, g, problem.lam * w, opt, w, gamma)
+        return AdaptiveState(w - gamma * move, opt, t + 1)
 
     def point(self, problem, state: AdaptiveState) -> Point:
         del problem
