@@ -13,6 +13,8 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.visits import Visits
 from tests import toy
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 KEY = jax.random.key(3)
 METHODS = {
     "sdca": lambda block: js.SDCA(block=block),

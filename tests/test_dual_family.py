@@ -8,6 +8,8 @@ import pytest
 import jaxopt_svm as js
 from tests import toy
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 SMOOTH = js.SmoothHinge(0.5)
 GROUPS = [[*range(0, 10)], [*range(10, 25)], [*range(25, 40)]]
 ONE_NICE, ONE_OPTIMAL, TAU_NICE = js.Uniform(), js.Optimal(), js.Nice(4)

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import jaxopt_svm as js
 from tests import toy
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 # --- closed forms ---------------------------------------------------------------------------
 
 

@@ -26,6 +26,8 @@ from jaxopt_svm.problems.structured import (
     make_tree,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 K, F, N = 3, 4, 5
 LENGTHS = (3, 1, 2, 3, 2)
 LAM = 0.1
