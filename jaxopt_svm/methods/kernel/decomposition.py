@@ -120,11 +120,10 @@ class Decomposition:
         K_BB = problem.rows.entries(B, B)
         stop, most = self.accuracy * (m - M), self.pairs * q
         new, pairs = solve_pairs(K_BB, inner, beta_B, v_B, count=most, stop=stop)
-        # 3. everyone's v
-        d = new - beta_B
+        # 3. everyone's v; beta is set, since beta + (hi - beta) need not be hi
         return DecompositionState(
-            beta=state.beta.at[B].add(d),
-            v=state.v - problem.rows.rows_times(B, d),
+            beta=state.beta.at[jnp.where(counts, B, problem.n)].set(new, mode="drop"),
+            v=state.v - problem.rows.rows_times(B, new - beta_B),
             rounds=state.rounds + jnp.any(counts).astype(jnp.int32),
             updates=state.updates + pairs,
         )
