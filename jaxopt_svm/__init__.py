@@ -3,6 +3,7 @@
 from jaxopt_svm.core.eso import EigenESO, SparseESO, SpectralESO, eso_constants, eso_ratio
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.registry import list_methods
+from jaxopt_svm.core.relay import Relay
 from jaxopt_svm.core.run import lam_grid, path, prepare, run, solve, sweep
 from jaxopt_svm.core.sampling import (
     Cyclic,
@@ -32,6 +33,7 @@ from jaxopt_svm.methods import (
     BCFW,
     BMRM,
     FASOLE,
+    LBFGS,
     MS2GD,
     OCA,
     S2CD,
@@ -50,6 +52,7 @@ from jaxopt_svm.methods import (
     AdaGrad,
     Adam,
     Adaptive,
+    ALMNewton,
     Alpha,
     AnyAfter,
     AnyBefore,
@@ -78,6 +81,7 @@ from jaxopt_svm.methods import (
     LineSearch,
     MaximalGain,
     MostViolating,
+    Newton,
     NonConvexTheta,
     OnePass,
     Preconditioned,
@@ -209,7 +213,10 @@ __all__ = [
     "ConvexTheta",
     "Damping",
     "DfSDCA",
+    "LBFGS",
+    "Newton",
     "NonConvexTheta",
+    "Relay",
     "miso",
     "Finito",
     "Smoothness",
@@ -225,6 +232,7 @@ __all__ = [
     "SAGA",
     "SVRG",
     "s2gd",
+    "ALMNewton",
     "APCG",
     "ASDCA",
     "ERM",

@@ -19,7 +19,8 @@ from jaxopt_svm.core.solution import open_npz, write_npz
 
 __all__ = ["Store", "fingerprint"]
 
-FIELDS = ("lanes", "passes", "smallest", "stalled", "settled", "full")
+FIELDS = ("lanes", "passes", "smallest", "stalled", "settled", "full", "last_leg")
+COUNTS = ("active", "r", "leg", "begun", "grown")
 
 
 def _array(leaf) -> np.ndarray:
@@ -60,8 +61,10 @@ class Store:
         if self.path is None:
             return
         arrays: dict[str, Any] = {"kind": "checkpoint", "fingerprint": self.fingerprint}
-        for name in (*FIELDS, "active", "r", "grown"):
+        for name in (*FIELDS, *COUNTS):
             arrays[name] = getattr(loop, name)
+        for name, values in loop.before.items():
+            arrays[f"before.{name}"] = values
         arrays["status"] = loop.status.astype(str)
         arrays["elapsed"] = time.perf_counter() - loop.started
         for name, column in _columns(loop.records).items():
@@ -83,6 +86,8 @@ class Store:
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "
                 "name another file or delete this one"
             )
+        for _ in range(int(arrays["leg"])):
+            loop.next_leg()
         for _ in range(int(arrays["grown"])):
             loop.grow_to(loop.method.grown())
         best_structure = jax.tree.structure(loop.best)
@@ -91,7 +96,9 @@ class Store:
         loop.state, loop.best = jax.tree.unflatten(structure, leaves)
         for name in FIELDS:
             setattr(loop, name, arrays[name])
-        loop.active, loop.r = int(arrays["active"]), int(arrays["r"])
+        for name in COUNTS:
+            setattr(loop, name, int(arrays[name]))
+        loop.before = {name: arrays[f"before.{name}"] for name in loop.before}
         loop.status = arrays["status"].astype(object)
         loop.started = time.perf_counter() - float(arrays["elapsed"])
         count = range(best_structure.num_leaves)

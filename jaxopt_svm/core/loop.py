@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.core import lanes
-from jaxopt_svm.core.protocols import Certificate
+from jaxopt_svm.core import lanes, registry
+from jaxopt_svm.core.protocols import Certificate, Point, Spent
+from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
 __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
@@ -60,10 +61,13 @@ class Loop:
     """The host side of a solve: which lanes run, what they recorded, when they stop.
 
     Lanes that stop are stored, and when enough have left, the rest are packed into the next
-    smaller width, so that a grid does not wait for its slowest member at full cost.
+    smaller width, so that a grid does not wait for its slowest member at full cost. At the end of a
+    leg of a relay the lanes that are left go on with the next method, from their best points.
     """
 
     def __init__(self, problem, method, key, start):
+        self.methods, self.ends = legs_of(method)
+        self.leg, method = 0, self.methods[0]
         holding = getattr(method, "holding", None)
         if holding is not None and start is not None:
             method = holding(start)
@@ -83,6 +87,8 @@ class Loop:
         self.stalled = np.zeros(self.count, int)
         self.settled = np.zeros(self.count, bool)
         self.full = np.zeros(self.count, bool)
+        self.last_leg = np.zeros(self.count, int)  # on which each lane stopped
+        self.begun, self.before = 0, {f: np.zeros(self.count) for f in Spent._fields}
         self.records: list[dict[str, np.ndarray]] = []
         self._record(certificate)
 
@@ -99,17 +105,23 @@ class Loop:
             row[field][ids] = values
         row["passes"] = np.full(self.count, float(self.r))
         row["seconds"] = np.full(self.count, time.perf_counter() - self.started)
-        if hasattr(self.method, "counted"):
-            for field, values in self._host(self.method.counted(self.state))._asdict().items():
-                row[field] = np.full(self.count, np.nan)
-                row[field][ids] = values
-            if self.records and getattr(self.method, "settles", False):
-                self.settled[ids] = (row["updates"] == self.records[-1]["updates"])[ids]
+        for field, values in self._spent().items():
+            row[field] = np.full(self.count, np.nan)
+            row[field][ids] = self.before[field][ids] + values
+        if self.records and getattr(self.method, "settles", False):
+            self.settled[ids] = (row["updates"] == self.records[-1]["updates"])[ids]
         self.records.append(row)
         improved = now.gap < self.smallest[ids]
         self.stalled[ids] = np.where(improved, 0, self.stalled[ids] + 1)
         self.smallest[ids] = np.fmin(now.gap, self.smallest[ids])
         return now
+
+    def _spent(self) -> dict[str, Any]:
+        """What this leg has cost so far."""
+        if hasattr(self.method, "counted"):
+            return self._host(self.method.counted(self.state))._asdict()
+        per_pass = self.method.spent(lanes.one_lane(self.problem))._asdict()
+        return {field: (self.r - self.begun) * each for field, each in per_pass.items()}
 
     def judge(self, rtol, atol, max_passes) -> None:
         """Stop the lanes that are done, and re-pack the others."""
@@ -130,6 +142,7 @@ class Loop:
         for slot in done:
             lane = ids[slot]
             self.status[lane], self.passes[lane] = status[slot], self.r
+            self.last_leg[lane] = self.leg
             self.stored[lane] = jax.tree.map(lambda x, k=slot: x[k], best)
         going = np.flatnonzero(status == Status.RUNNING)
         if going.size == 0:
@@ -142,6 +155,33 @@ class Loop:
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = lanes.take((self.state, self.best), slots)
         self.problem = lanes.take_lanes(self.problem, slots)
+
+    def stretch(self, max_passes: int) -> int:
+        """Passes until the next certificate, the end of a leg or that of the budget."""
+        limits = [next_record(self.r - self.begun), max_passes - self.r]
+        limits += [getattr(self.method, "every", limits[0]), *(e - self.r for e in self._end())]
+        return min(limits)
+
+    def _end(self) -> tuple[int, ...]:
+        return self.ends[self.leg : self.leg + 1]
+
+    def hand_over(self) -> None:
+        """At the end of a leg: the next method, from the best points so far."""
+        if self.active and self._end() == (self.r,):
+            self.next_leg()
+
+    def next_leg(self) -> None:
+        self.leg += 1
+        self.method, self.grown, self.begun = self.methods[self.leg], 0, self.r
+        if self.records:
+            self.before = {f: self.records[-1][f].copy() for f in Spent._fields}
+        own = getattr(self.method, "prepare", None)
+        if own is not None:
+            self.whole = own(self.whole)
+            self.problem = lanes.take_lanes(self.whole, self.lanes) if self.batched else self.whole
+        start = Point(self.best.w, self.best.dual)
+        self.state = lanes.begin(self.problem, self.method, start)[0]
+        self.stalled[:], self.settled[:] = 0, False
 
     def advance(self, count: int) -> None:
         self.state, self.best, certificate = lanes.advance(
@@ -178,7 +218,7 @@ class Loop:
         self.state, self.best, self.method = _enlarge(self.state, state), best, method
         self.grown += 1
 
-    def solution(self, problem, name: str) -> Solution:
+    def solution(self, problem) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed."""
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
@@ -186,17 +226,15 @@ class Loop:
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
-        if not hasattr(self.method, "counted"):
-            spent = self.method.spent(lanes.one_lane(self.problem))._asdict()
-            rows |= {k: rows["passes"] * per_pass for k, per_pass in spent.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
+        names = [registry.joined(self.methods[: leg + 1]) for leg in self.last_leg]
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(
             w=best.w,
             dual=best.dual,
             certificate=certificate,
             status=status,
-            method=np.full(self.count, name) if self.batched else name,
+            method=np.array(names) if self.batched else names[0],
             passes=self.passes if self.batched else int(self.passes[0]),
             lam=problem.lam,
             trace=Trace(**{k: shape(v) for k, v in rows.items()}),

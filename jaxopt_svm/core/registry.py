@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Entry", "Info", "choose", "list_methods", "name_of", "named", "register"]
+__all__ = ["Entry", "Info", "choose", "joined", "list_methods", "name_of", "named", "register"]
 
 
 class Info(NamedTuple):
@@ -68,6 +68,11 @@ def name_of(method: Any) -> str:
         return own
     names = [entry.info.name for entry in _ENTRIES.values() if entry.make is type(method)]
     return names[0] if names else type(method).__name__.lower()
+
+
+def joined(methods: Any) -> str:
+    """The name of several methods run one after the other."""
+    return " > ".join(name_of(method) for method in methods)
 
 
 def choose(problem: Any) -> Any:

@@ -24,8 +24,9 @@ from jax import Array, lax
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.lanes import certify, one_lane, one_pass, samples
-from jaxopt_svm.core.loop import Loop, next_record
+from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.relay import Relay
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -171,7 +172,7 @@ def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> Any:
         method = registry.choose(problem)
     elif isinstance(method, str):
         method = registry.named(method)
-    elif isinstance(method, type) or not hasattr(method, "step"):
+    elif isinstance(method, type) or not (hasattr(method, "step") or isinstance(method, Relay)):
         raise ValueError(f"method: expected a method such as js.SDCA(), or a name; got {method!r}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not (np.isfinite(value) and value >= 0):
@@ -202,15 +203,16 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     try:
         loop.judge(rtol, atol, max_passes)
         while loop.active:
-            loop.advance(min(next_record(loop.r), max_passes - loop.r))
+            loop.advance(loop.stretch(max_passes))
             store.write(loop)
             bar.update(loop)
             loop.judge(rtol, atol, max_passes)
+            loop.hand_over()
     except KeyboardInterrupt:
         loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
     finally:
         bar.close()
-    return loop.solution(problem, registry.name_of(method))
+    return loop.solution(problem)
 
 
 # --- host drivers --------------------------------------------------------------------------
@@ -233,7 +235,7 @@ def solve(
     A problem whose lam has a leading axis already (see its ``lanes``) is solved as one batch.
 
     Args:
-      method: a Method, a registered name, or None to have one chosen.
+      method: a Method, a registered name, a Relay of methods, or None to have one chosen.
       max_passes: budget in passes over the data.
       key: randomness; the same key gives the same bits (default ``jax.random.key(0)``).
       start: a Point to start from, such as another ``solution.point``.

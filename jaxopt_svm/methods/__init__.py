@@ -38,8 +38,11 @@ from jaxopt_svm.methods.primal.huber import Huber, huber_agd, huber_gd
 from jaxopt_svm.methods.primal.one_pass import OnePass
 from jaxopt_svm.methods.primal.sgd import SGD, pegasos
 from jaxopt_svm.methods.primal.subgradient import Subgradient
+from jaxopt_svm.methods.second_order.alm_newton import ALMNewton
 from jaxopt_svm.methods.second_order.interior_point import InteriorPoint
 from jaxopt_svm.methods.second_order.interior_point_lowrank import InteriorPointLowRank
+from jaxopt_svm.methods.second_order.lbfgs import LBFGS
+from jaxopt_svm.methods.second_order.newton import Newton
 from jaxopt_svm.methods.structured.adaptive import (
     AdaGrad,
     Adam,
@@ -67,6 +70,7 @@ from jaxopt_svm.methods.structured.structured_perceptron import (
 from jaxopt_svm.methods.structured.structured_sgd import StructuredSGD
 
 __all__ = [
+    "ALMNewton",
     "APCG",
     "ASDCA",
     "AccProxSDCA",
@@ -94,11 +98,13 @@ __all__ = [
     "InteriorPoint",
     "InteriorPointLowRank",
     "KernelPegasos",
+    "LBFGS",
     "Last",
     "LineSearch",
     "MS2GD",
     "MaximalGain",
     "MostViolating",
+    "Newton",
     "NonConvexTheta",
     "OnePass",
     "OCA",

@@ -1,0 +1,72 @@
+r"""One Newton step with an exact line search, for any loss that answers with a dual variable.
+
+    F(w) = lam g(w) + sum_i c_i f_i(<x_i, w>),       f_i convex and smooth,  alpha_i(z) = -f_i'(z)
+    H D = -grad F,     t = argmin_{0 <= t <= 1} F(w + t D),     w <- w + t D
+
+alpha is dual feasible by itself; where it is the response of a loss smoothed by a proximal term,
+that is what makes the step semismooth Newton on an augmented Lagrangian. h_i = -c_i alpha_i'(z) is
+taken by differentiating the response. The line search needs no product with X: z + t X D is known.
+Used by alm_newton.py and newton.py.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxopt_svm.methods.second_order.curvature import direction
+from jaxopt_svm.oracles.line_search import crossing
+from jaxopt_svm.problems.erm import ERM
+
+__all__ = ["Stepped", "newton_step"]
+
+FLAT = 1e-6  # curvature an intercept is given at least, relative to the largest possible
+
+
+class Stepped(NamedTuple):
+    """w, z = X w, alpha(z) after the step, the step length t, and sums the caller judges by.
+
+    primal, dual: the objectives of (w, alpha). inner: what F may still be above its minimum.
+    work: rows touched / n.
+    """
+
+    w: Array
+    z: Array
+    alpha: Array
+    t: Array
+    primal: Array
+    dual: Array
+    inner: Array
+    work: Array
+
+
+def newton_step(problem: ERM, respond: Callable, peak, w, z) -> Stepped:
+    """respond(z) = alpha, whose slopes are at most ``peak``. Four products with X, and H."""
+    lam, c, y = problem.lam, problem.c, problem.y
+    penalised = problem.regularizer.grad(jnp.ones_like(w))
+    ridge = lam * penalised + FLAT * peak * (1.0 - penalised)
+    alpha, slope = jax.jvp(respond, (z,), (jnp.ones_like(z),))
+    h = jnp.maximum(-c * slope, 0.0)
+    g = lam * penalised * w - problem.rows.rmatvec(c * alpha)
+    D, touched = direction(problem.rows, h, ridge, g)
+    D = jnp.where(g @ D < 0, D, -g / (ridge + peak * jnp.max(problem.rows.sqnorms)))
+    zD = problem.rows.matvec(D)
+    wD, DD = (penalised * w) @ D, (penalised * D) @ D
+    rise = lambda t: lam * (wD + t * DD) - jnp.sum(c * respond(z + t * zD) * zD)
+    t = crossing(rise, g @ D)
+    w, z = w + t * D, z + t * zD
+    alpha = respond(z)
+    u = problem.rows.rmatvec(c * alpha)
+    g = lam * penalised * w - u
+    return Stepped(
+        w=w,
+        z=z,
+        alpha=alpha,
+        t=t,
+        primal=lam * problem.regularizer.value(w) + jnp.sum(c * problem.loss.value(z, y)),
+        dual=jnp.sum(c * problem.loss.neg_conj(alpha, y)) - problem.regularizer.conj(u) / lam,
+        inner=jnp.sum(jnp.where(penalised > 0, g * g / lam, g * g / (ridge + jnp.sum(h)))) / 2,
+        work=3.0 + touched,
+    )
