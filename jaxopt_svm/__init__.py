@@ -1,5 +1,6 @@
 """Certified, batched SVM and regularised-ERM optimisation in JAX."""
 
+from jaxopt_svm.choice import RULES
 from jaxopt_svm.core.eso import EigenESO, SparseESO, SpectralESO, eso_constants, eso_ratio
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.core.registry import list_methods
@@ -204,6 +205,7 @@ from jaxopt_svm.wrappers.early_stopping import EarlyStopping
 from jaxopt_svm.wrappers.from_optax import FromOptax
 from jaxopt_svm.wrappers.on_ball import OnBall, ball_sdca
 from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
+from jaxopt_svm.wrappers.shrinking import Shrinking, shrinking_sdca
 from jaxopt_svm.wrappers.tune_step import tune_step
 
 __version__ = "0.1.0"
@@ -216,7 +218,10 @@ __all__ = [
     "LBFGS",
     "Newton",
     "NonConvexTheta",
+    "RULES",
     "Relay",
+    "Shrinking",
+    "shrinking_sdca",
     "miso",
     "Finito",
     "Smoothness",

@@ -20,6 +20,7 @@ __all__ = [
     "certify",
     "finish",
     "lane_axes",
+    "least_over_lanes",
     "one_lane",
     "one_pass",
     "over_lanes",
@@ -27,6 +28,9 @@ __all__ = [
     "take",
     "take_lanes",
 ]
+
+
+LANES = "lanes"  # the name of the batch axis
 
 
 def samples(problem, method: Method, state, key: Array, r):
@@ -84,7 +88,15 @@ def over_lanes(function, problem, *axes):
     """``function`` itself for one lam, its vmap for a grid of them."""
     if jnp.ndim(problem.lam) == 0:
         return function
-    return jax.vmap(function, in_axes=(lane_axes(problem), *axes))
+    return jax.vmap(function, in_axes=(lane_axes(problem), *axes), axis_name=LANES)
+
+
+def least_over_lanes(x):
+    """The least of x over the lanes of a batch: one value for all of them, not one a lane."""
+    try:
+        return lax.pmin(x, LANES)
+    except NameError:  # not in a batch
+        return x
 
 
 def _where(better, new, old):

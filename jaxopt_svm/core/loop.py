@@ -17,6 +17,8 @@ __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 STALLED = 5  # records without improvement, near the floor, before a lane is called finished
 NEAR_FLOOR = 10.0
 WIDTHS = (1, 8, 32, 128, 512, 2048)  # lanes are re-packed to these; each is one compilation
+FINE = (1, 4, 8, 16, 24, 32, 48, 64, 96, *WIDTHS[3:])  # where an iteration outweighs a compilation
+DEAR = 3_000_000  # n d from which it does, for methods whose cost grows with the lanes
 
 
 def _enlarge(tree, shapes):
@@ -148,13 +150,17 @@ class Loop:
         if going.size == 0:
             self.active = 0
             return
-        width = min((w for w in WIDTHS if w >= going.size), default=len(self.lanes))
+        width = min((w for w in self._widths() if w >= going.size), default=len(self.lanes))
         width = min(width, len(self.lanes))
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = lanes.take((self.state, self.best), slots)
         self.problem = lanes.take_lanes(self.problem, slots)
+
+    def _widths(self) -> tuple[int, ...]:
+        dear = hasattr(self.method, "every") and self.problem.n * self.problem.d >= DEAR
+        return FINE if dear else WIDTHS
 
     def stretch(self, max_passes: int) -> int:
         """Passes until the next certificate, the end of a leg or that of the budget."""

@@ -106,7 +106,7 @@ class Method(Protocol[State]):
       prepare(problem) -> problem       made on the host before anything compiles
       aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
-      every                             most passes between two certificates (default: more and more)
+      every                             most passes between two certificates; an iteration is dear
       settles = True                    a stretch of passes without an update ends the lane
       capacity, grown() -> method       a static size; when ``state.full`` is set the host doubles
                                         it and pads the state with zeros; None ends the lane

@@ -4,7 +4,17 @@ import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Entry", "Info", "choose", "joined", "list_methods", "name_of", "named", "register"]
+__all__ = [
+    "Entry",
+    "Info",
+    "choose",
+    "joined",
+    "list_methods",
+    "name_of",
+    "named",
+    "plan",
+    "register",
+]
 
 
 class Info(NamedTuple):
@@ -75,9 +85,22 @@ def joined(methods: Any) -> str:
     return " > ".join(name_of(method) for method in methods)
 
 
-def choose(problem: Any) -> Any:
-    """The method for users who name none."""
+_PLANS: list[Callable[[Any], tuple[Any, Any] | None]] = []
+
+
+def plan(function):
+    """Decorator for a function that chooses (problem as it will be solved, method), or None."""
+    _PLANS.append(function)
+    return function
+
+
+def choose(problem: Any) -> tuple[Any, Any]:
+    """What to solve and with which method, for users who name none."""
+    for function in _PLANS:
+        chosen = function(problem)
+        if chosen is not None:
+            return chosen
     for entry in _ENTRIES.values():
         if entry.suits is not None and entry.suits(problem):
-            return entry.make()
+            return problem, entry.make()
     raise ValueError(f"no method is registered for a problem of type {type(problem).__name__}")

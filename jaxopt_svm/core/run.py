@@ -166,10 +166,11 @@ def _check_start(problem, start: Point | None, lanes: int | None) -> None:
                 raise ValueError(f"start: expected {name} of shape {a.shape}; got {np.shape(b)}")
 
 
-def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> Any:
-    """The method to use, after every refusal that can be made before compiling."""
+def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> tuple[Any, Any]:
+    """The problem as it will be solved and the method, after every refusal before compiling."""
+    one = one_lane(problem)
     if method is None:
-        method = registry.choose(problem)
+        problem, method = registry.choose(problem)
     elif isinstance(method, str):
         method = registry.named(method)
     elif isinstance(method, type) or not (hasattr(method, "step") or isinstance(method, Relay)):
@@ -179,9 +180,9 @@ def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> Any:
             raise ValueError(f"{name}: expected a number >= 0; got {value!r}")
     if max_passes < 1:
         raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
-    method.check(problem)
-    _check_start(problem, start, lanes)
-    return method
+    method.check(one)
+    _check_start(one, start, lanes)
+    return problem, method
 
 
 def prepare(problem: Any, method: Any) -> Any:
@@ -244,7 +245,7 @@ def solve(
         bit for bit as if it had never stopped.
     """
     lanes = problem.lam.shape[0] if np.ndim(problem.lam) else None
-    method = _check(one_lane(problem), method, rtol, atol, max_passes, start, lanes)
+    problem, method = _check(problem, method, rtol, atol, max_passes, start, lanes)
     problem = prepare(problem, method)
     return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
@@ -268,7 +269,7 @@ def sweep(
     entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
     """
     lams = _lams(lams)
-    method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
+    problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
     grid = prepare(problem, method).with_lam(lams)
     return _solve(grid, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
@@ -291,7 +292,7 @@ def path(
     the order of ``lams``.
     """
     lams = _lams(lams)
-    method = _check(problem, method, rtol, atol, max_passes, start)
+    problem, method = _check(problem, method, rtol, atol, max_passes, start)
     problem = prepare(problem, method)
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):

@@ -5,12 +5,12 @@ r"""Semismooth Newton on the augmented Lagrangian of the dual.
     outer   a <- alpha(X w),   mu <- shrink mu        once the inner problem is solved well enough
 
 phi^mu is phi smoothed around the multipliers a, so mu need not go to 0 for the answer to be exact.
-alpha(z) is the step of SDCA at curvature mu (``loss.dual_step``): for the hinge a clipped line, whose
-curvature 1/mu sits on the few rows near the margin. An iteration costs four products with X and one
-matrix over those rows: 15 to 30 of them, whatever lam is.
+alpha(z) is the step of SDCA at curvature mu (``loss.dual_step``): for the hinge a clipped line,
+whose curvature 1/mu sits on the few rows near the margin. An iteration costs four products with X
+and one matrix over those rows: 15 to 30 of them, whatever lam is.
 
 Well enough: the full step was taken, and the inner gap is a hundredth of the certificate's.
-Rockafellar 1976; Zhao, Sun & Toh 2010; Niu et al. 2024 (SVMs). Checked in proofs_checks/alm_smoothing.py.
+Rockafellar 1976; Zhao, Sun & Toh 2010. Checked in proofs_checks/alm_smoothing.py.
 """
 
 from typing import NamedTuple

@@ -24,7 +24,7 @@ from jax.scipy.linalg import cho_solve
 from jaxopt_svm.oracles.conjugate_gradient import conjugate_gradient
 from jaxopt_svm.problems.rows import Dense
 
-__all__ = ["direction"]
+__all__ = ["direction", "gathered"]
 
 FLOPS = 4e9  # of one matrix X'diag(h)X; above it a part of the rows has to do
 DENSE = 4096  # features up to which a d x d matrix is formed at all
@@ -37,6 +37,11 @@ class Gathered(NamedTuple):
 
     H: Array
     share: Array
+
+
+def gathered(rows: Dense, h, most: int) -> Gathered:
+    """X' diag(h) X over at most ``most`` of the rows with h_i > 0, in a batch lane after lane."""
+    return _gathered(rows, h, jnp.int32(most))
 
 
 @sequential_vmap
@@ -67,7 +72,7 @@ def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:
     touched = jnp.ones((), h.dtype)
     if isinstance(rows, Dense) and d <= DENSE:
         most = max(BLOCK, min(n, int(FLOPS / (2 * d * d))))
-        H, share = _gathered(rows, h, jnp.int32(most))
+        H, share = gathered(rows, h, most)
         exact = most >= n
         scale = jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1.0))
         # unit diagonal: rounding then weighs the same in every feature

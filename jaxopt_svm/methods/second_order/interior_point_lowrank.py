@@ -2,7 +2,8 @@ r"""The interior-point method with a low-rank kernel, and for linear models.
 
     K = V V', V (n, k):   (V V' + D)^-1 r = D^-1 r - D^-1 V (1 + V' D^-1 V)^-1 V' D^-1 r
 
-so an iteration forms one k x k matrix: O(n k^2) work and O(n k) memory. A linear model is exactly
+so an iteration forms one k x k matrix: O(m k^2) work for the m rows whose 1/D is not negligible,
+and O(n k) memory. A linear model is exactly
 this with V = X. For a kernel V is the incomplete Cholesky factor of K (at most ``rank`` columns):
 the iterations solve the problem of V V', the certificate is that of the true K, so it says what the
 approximation costs; once the approximate problem is solved the lane ends as "settled".
@@ -26,6 +27,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_hinge_and_factor
+from jaxopt_svm.methods.second_order.curvature import gathered
 from jaxopt_svm.methods.second_order.predictor_corrector import (
     Interior,
     beta_at,
@@ -35,20 +37,27 @@ from jaxopt_svm.methods.second_order.predictor_corrector import (
 from jaxopt_svm.oracles.incomplete_cholesky import incomplete_cholesky
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.hinge_dual import alpha_of, best_intercept, beta_of, box_of
+from jaxopt_svm.problems.rows import Dense
 
 __all__ = ["InteriorPointLowRank", "solver_of"]
+
+NEGLIGIBLE = 1e-8  # weight of a row, relative to the largest, below which the product leaves it out
 
 
 def solver_of(V):
     """factorise(weight) -> solve(right): (V V' + D)^-1 right for several columns, weight = 1/D."""
 
+    rows = Dense(V, jnp.zeros_like(V[:, 0]))
+
     def factorise(weight):
-        W = weight[:, None] * V
-        L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + V.T @ W)
+        # a row at its bound has next to no weight: the refinement makes up for what is left out
+        heavy = jnp.where(weight > NEGLIGIBLE * jnp.max(weight), weight, 0.0)
+        H = gathered(rows, heavy, V.shape[0]).H
+        L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + H)
 
         def solve(right):
             scaled = weight[:, None] * right
-            return scaled - W @ cho_solve((L, True), V.T @ scaled)
+            return scaled - weight[:, None] * (V @ cho_solve((L, True), V.T @ scaled))
 
         def refined(right):
             z = solve(right)
@@ -83,6 +92,7 @@ class InteriorPointLowRank:
     tol: float = 1e-13
 
     bound_on = "gap"
+    every = 1  # an iteration is dear, so each is certified
     settles = True
 
     def check(self, problem) -> None:

@@ -83,7 +83,8 @@ class LBFGS:
             value, grad = optax.value_and_grad_from_state(problem.primal)(state.w, state=state.opt)
             extra = {"value": value, "grad": grad, "value_fn": problem.primal}
             updates, opt = self._tx().update(grad, state.opt, state.w, **extra)
-            return LBFGSState(optax.apply_updates(state.w, updates), opt)
+            w: Any = optax.apply_updates(state.w, updates)
+            return LBFGSState(w, opt)
 
     def point(self, problem: ERM, state: LBFGSState) -> Point:
         del problem

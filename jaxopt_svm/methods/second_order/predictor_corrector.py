@@ -22,12 +22,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from jaxopt_svm.oracles.line_search import segment
 from jaxopt_svm.problems.hinge_dual import Box
 
 __all__ = ["Interior", "beta_at", "iterate", "start_inside"]
 
 TO_BOUND = 0.995
-INSIDE = 0.05  # share of the box a start keeps away from its ends
 
 
 class Interior(NamedTuple):
@@ -53,18 +53,27 @@ def beta_at(box: Box, at: Interior) -> Array:
 
 
 def start_inside(box: Box, y, times: Callable, beta) -> Interior:
-    """Multipliers for a beta that is pulled off the bounds."""
+    """On the central path of the gradient at a given beta, with mu from its duality gap.
+
+    p = p(g) solves mu/p - mu/u = g, p + u = width, so all products p s and u x are mu from the
+    start: from a point near the bounds, or far out in a wide box, the first steps would be short.
+    """
     width, used = box.hi - box.lo, box.hi > box.lo
-    p = jnp.clip(beta - box.lo, INSIDE * width, (1.0 - INSIDE) * width)
-    g = times(jnp.where(used, box.lo + p, 0.0)) - y
-    s = jnp.maximum(g, 0.0) + 1.0
+    # t beta for the t in [0, 1] with the largest dual value: a wide box is no reason to go far out
+    beta = segment(jnp.vdot(y, beta), jnp.vdot(beta, times(beta))) * beta
+    g = times(beta) - y
+    gaps = jnp.maximum(g, 0.0) * (beta - box.lo) + jnp.maximum(-g, 0.0) * (box.hi - beta)
+    count = jnp.maximum(jnp.sum(used.astype(g.dtype)), 1.0)
+    mu = jnp.maximum(jnp.sum(jnp.where(used, gaps, 0.0)) / count, jnp.finfo(g.dtype).tiny)
+    root = jnp.hypot(g * width, 2 * mu)
+    near = lambda g: jnp.where(used, 2 * mu * width / (g * width + 2 * mu + root), 1.0)
+    p, u = near(g), near(-g)
     one = jnp.ones_like(g)
-    choose = lambda inside: jnp.where(used, inside, one)
     return Interior(
-        p=choose(p),
-        u=choose(width - p),
-        s=choose(s),
-        x=choose(jnp.maximum(s - g, 1.0)),
+        p=p,
+        u=u,
+        s=jnp.where(used, mu / p, one),
+        x=jnp.where(used, mu / u, one),
         b=jnp.zeros((), g.dtype),
         iterations=jnp.zeros((), jnp.int32),
         done=jnp.zeros((), bool),

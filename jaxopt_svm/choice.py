@@ -1,0 +1,93 @@
+"""What runs when the user names no method: a table of rules, the first that applies.
+
+First-order passes are cheap and enough where lam is large; what is left after some of them has a
+small lam, where second-order iterations do not mind. How many passes, and which second leg, depends
+on what an iteration costs. The measurements behind the numbers: experiments/bench_auto.py.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jaxopt_svm.core.registry import plan
+from jaxopt_svm.core.relay import Relay
+from jaxopt_svm.methods.dual.sdca import SDCA
+from jaxopt_svm.methods.second_order.alm_newton import ALMNewton
+from jaxopt_svm.methods.second_order.newton import Newton
+from jaxopt_svm.problems.erm import ERM
+from jaxopt_svm.problems.losses import Hinge
+from jaxopt_svm.problems.rows import Dense, Padded, make_dense
+from jaxopt_svm.wrappers.shrinking import Shrinking
+
+__all__ = ["RULES", "Rule", "densified", "rule_for"]
+
+FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
+NARROW, CELLS = 512, 100_000_000  # sparse rows of so few features are made dense, up to this size
+
+
+class Rule(NamedTuple):
+    """when: in words. applies: the same as a test. method: what to run."""
+
+    when: str
+    applies: Callable[[ERM], bool]
+    method: Callable[[ERM], Any]
+
+
+def _newton(problem: ERM) -> Any:
+    return Newton() if problem.loss.smooth else ALMNewton()
+
+
+def _after(passes: int) -> Callable[[ERM], Relay]:
+    return lambda problem: Relay((SDCA(), _newton(problem)), (passes,))
+
+
+RULES = (
+    Rule(
+        "elastic net or several outputs: SDCA",
+        lambda p: not p.regularizer.linear or p.loss.vector,
+        lambda p: SDCA(),
+    ),
+    Rule(
+        "a free intercept: Newton alone, which has no coordinates to move",
+        lambda p: p.regularizer.free,
+        _newton,
+    ),
+    Rule(
+        f"dense, at most {FEW} features: 5 passes of SDCA, then Newton",
+        lambda p: isinstance(p.rows, Dense) and p.d <= FEW,
+        _after(5),
+    ),
+    Rule(
+        f"dense, at most {MANY} features: 20 passes of SDCA, then Newton",
+        lambda p: isinstance(p.rows, Dense) and p.d <= MANY,
+        _after(20),
+    ),
+    Rule(
+        "the hinge on sparse or very wide rows: 20 passes of SDCA, then SDCA with shrinking",
+        lambda p: isinstance(p.loss, Hinge),
+        lambda p: Relay((SDCA(), Shrinking(SDCA())), (20,)),
+    ),
+    Rule("anything else: SDCA", lambda p: True, lambda p: SDCA()),
+)
+
+
+def densified(problem: ERM) -> ERM:
+    """The same problem with dense rows, where sparse ones do not pay: few features."""
+    rows = problem.rows
+    if not isinstance(rows, Padded) or problem.d > NARROW or problem.n * problem.d > CELLS:
+        return problem
+    return dataclasses.replace(problem, rows=make_dense(rows.toarray()))
+
+
+def rule_for(problem: ERM) -> Rule:
+    return next(rule for rule in RULES if rule.applies(problem))
+
+
+@plan
+def choose_for_erm(problem: Any) -> tuple[Any, Any] | None:
+    """(the problem as it will be solved, the method), or None for other kinds of problem."""
+    unfit = not isinstance(problem, ERM) or problem.loss.vector or not problem.regularizer.linear
+    if unfit and (not isinstance(problem, ERM) or problem.regularizer.free):
+        return None
+    problem = densified(problem)
+    return problem, rule_for(problem).method(problem)
