@@ -90,6 +90,7 @@ LOSSES = {
     "absolute": js.Absolute(),
 }
 
+_FEW = js.Shrinking(js.SDCA(), share=4, rounds=4)
 _ADAM = optax.adam(0.01)
 _DECAY = lambda problem: optax.sgd(lambda t: 1.0 / (problem.lam * (t + 1.0)))
 
@@ -147,6 +148,14 @@ def erm_table() -> list[Case]:
         Case("approx-examples", js.approx(4, js.Examples()), smooth, 120, 1e-6, True),
         Case("hydra", js.hydra(), smooth, 120, 1e-6, True, ("hydra",)),
         Case("hydra2", js.hydra2(3), logistic, 120, 1e-6, True, ("hydra2",)),
+        Case("alm-newton", js.ALMNewton(), hinge, 40, 1e-6, True, ("alm_newton",)),
+        Case("alm-newton-free", js.ALMNewton(), hinge, 40, 1e-6, options={"intercept": "free"}),
+        Case("newton", js.Newton(), smooth, 40, 1e-6, True, ("newton",)),
+        Case("newton-logistic", js.Newton(), logistic, 20, 1e-6, True),
+        Case("lbfgs", js.LBFGS(), logistic, 60, 1e-6, True, ("lbfgs",)),
+        Case(
+            "shrinking", js.shrinking_sdca(), hinge, 60, 1e-6, names=("shrinking_sdca",), picks=True
+        ),
         Case("sgd", js.SGD(), hinge, 200, 2e-2, names=("sgd",)),
         Case("sgd-projected", js.SGD(js.InverseSqrt(0.5), project=True), smooth, 200, 2e-1),
         Case("pegasos", js.pegasos(), hinge, 200, 2e-1, names=("pegasos",)),

@@ -48,11 +48,12 @@ def gathered(rows: Dense, h, most: int) -> Gathered:
 def _gathered(rows: Dense, h, most) -> Gathered:
     n, d = rows.shape
     active = h > 0
-    stride = jnp.maximum(1, -(-jnp.sum(active) // most))
-    taken = active & (jnp.cumsum(active) % stride == 0)
+    rank = jnp.cumsum(active, dtype=jnp.int32)
+    stride = jnp.maximum(1, -(-rank[-1] // most))
+    taken = active & (rank % stride == 0)
     room = -(-n // BLOCK) * BLOCK
     order = jnp.nonzero(taken, size=room, fill_value=n)[0].astype(jnp.int32)
-    count = jnp.sum(taken)
+    count = jnp.sum(taken, dtype=jnp.int32)
 
     def block(k, H):
         index = lax.dynamic_slice(order, (k * BLOCK,), (BLOCK,))

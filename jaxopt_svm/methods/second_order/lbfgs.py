@@ -23,6 +23,12 @@ from jaxopt_svm.problems.erm import ERM
 __all__ = ["LBFGS", "LBFGSState"]
 
 
+def _as(dtype, tree):
+    """Floating leaves in the problem's precision; optax keeps some in the default one."""
+    cast = lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
+    return jax.tree.map(cast, tree)
+
+
 class LBFGSState(NamedTuple):
     """w and optax's memory, value and line search."""
 
@@ -70,7 +76,7 @@ class LBFGS:
     def init(self, problem: ERM, start: Point | None = None) -> LBFGSState:
         w = (problem.origin() if start is None else start).w
         with jax.numpy_dtype_promotion("standard"):
-            return LBFGSState(w, self._tx().init(w))
+            return LBFGSState(w, _as(w.dtype, self._tx().init(w)))
 
     def draw(self, problem: ERM, key: Array) -> Array:
         del problem, key
@@ -84,7 +90,7 @@ class LBFGS:
             extra = {"value": value, "grad": grad, "value_fn": problem.primal}
             updates, opt = self._tx().update(grad, state.opt, state.w, **extra)
             w: Any = optax.apply_updates(state.w, updates)
-            return LBFGSState(w, opt)
+            return LBFGSState(w, _as(state.w.dtype, opt))
 
     def point(self, problem: ERM, state: LBFGSState) -> Point:
         del problem
