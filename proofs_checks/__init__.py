@@ -8,6 +8,7 @@ from proofs_checks import (
     active_set_signs,
     adagrad_regret,
     approx_bound,
+    assumptions,
     augmentation,
     averaged_pair,
     ball_bounds,
@@ -119,6 +120,7 @@ CLAIMS = tuple(
         moreau,
         subgradients,
         vector_losses,
+        assumptions,
         # duality
         split_identity,
         weak_duality,
