@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax import lax
 
+from experiments.figures import new_figure
 from jaxopt_svm.cli import set_up_jax
 from jaxopt_svm.core.lanes import one_pass, over_lanes
-from jaxopt_svm.data.extra import need
 
 __all__ = [
     "CompileClock",
@@ -98,17 +99,15 @@ def median_ratio(above: list[float], below: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(above, below))
 
 
-def new_figure(**options) -> Any:
-    return need("matplotlib.figure", "drawing").Figure(layout="constrained", dpi=150, **options)
-
-
 def write(out: pathlib.Path, name: str, found: Found) -> list[pathlib.Path]:
     """<name>.csv with the union of the rows' fields, and <name>.png."""
     table, picture = out / f"{name}.csv", out / f"{name}.png"
     fields = list(dict.fromkeys(field for row in found.rows for field in row))
+    # six digits are more than a figure or a comparison needs, and keep the files small
+    show = lambda value: f"{value:.6g}" if isinstance(value, float | np.floating) else value
     with table.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fields)
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(found.rows)
+        writer.writerows({k: show(v) for k, v in row.items()} for row in found.rows)
     found.figure.savefig(picture)
     return [table, picture]
