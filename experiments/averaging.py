@@ -6,7 +6,7 @@ iterate, the uniform mean, the means with nu = 1 and 3 and that of the last half
 run. Left: step 1/(lam t), with 17 G^2 (1 + ln t)/(lam t) for the last iterate and G^2 (1 + ln t)/
 (2 lam t) for the uniform mean, G = 2 Dm. Middle: step c/sqrt(t) on a ball of diameter D that holds
 w*, with (D^2/c + c G^2)(2 + ln t)/sqrt(t). Right: a fixed step, whose mean stops at a floor below
-||w*||^2/(2 eta t) + eta G^2/2. Band: smallest to largest of the seeds, which are lanes of one program.
+||w*||^2/(2 eta t) + eta G^2/2. Band: smallest to largest of the seeds, lanes of one program.
 """
 
 import functools

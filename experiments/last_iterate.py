@@ -88,10 +88,10 @@ def main(*, quick: bool = False) -> Found:
     others = max(r["ratio"] for r in rows if r["iterate"] != "last, fixed step")
     sentence = (
         f"Not for the last iterate of a fixed step: it is over the bound at T = "
-        f"{', '.join(map(str, over))}, by {least('last, fixed step'):.2f} at T = {top:,}, where the "
-        f"mean is at {least('mean, fixed step'):.2f} and the last iterate of a linearly falling "
-        f"step at {least('last, step falling linearly'):.2f}; the largest of these two anywhere is "
-        f"{others:.2f}. On breast cancer the last iterate of the fixed step is at "
+        f"{', '.join(map(str, over))}, by {least('last, fixed step'):.2f} at T = {top:,}, where "
+        f"the mean is at {least('mean, fixed step'):.2f} and the last iterate of a linearly "
+        f"falling step at {least('last, step falling linearly'):.2f}; the larger of these "
+        f"anywhere is {others:.2f}. On breast cancer the last iterate of the fixed step is at "
         f"{least('last, fixed step', 'breast cancer'):.2f}."
     )
     facts = {"seconds": time.perf_counter() - started, "over_the_bound_at": over}

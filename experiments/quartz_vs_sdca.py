@@ -1,4 +1,4 @@
-r"""Quartz or SDCA, uniform or optimal sampling: which closes the gap sooner, and is (1 - theta)^t kept?
+r"""Quartz or SDCA, uniform or optimal draws: who closes the gap sooner? Is (1 - theta)^t kept?
 
 The lecture's experiment: Covertype, class 1 against the rest, n = 522,911, lambda = 1e-6, smoothed
 hinge, float32; a synthetic stand-in of uneven rows where the data are missing. Serial visits drawn

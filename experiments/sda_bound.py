@@ -127,8 +127,8 @@ def main(*, quick: bool = False) -> Found:
     example = (
         "nowhere"
         if first is None
-        else f"in {len(broken)} of {len(rows)} cases, at most by {first['updates']:,.0f} updates for "
-        f"{first['printed']:.2g} (lambda = {first['lam']:g}, eps = {first['eps']:g})"
+        else f"in {len(broken)} of {len(rows)} cases, at most by {first['updates']:,.0f} updates "
+        f"for {first['printed']:.2g} (lambda = {first['lam']:g}, eps = {first['eps']:g})"
     )
     sentence = (
         f"The printed bound is exceeded {example}; the corrected one in {len(over)}, and the most "

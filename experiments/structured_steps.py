@@ -1,11 +1,12 @@
-r"""Which mini-batch, step schedule and per-feature rate suit SGD for structures, beside the perceptron?
+r"""Which mini-batch, schedule and per-feature rate suit SGD for structures?
 
 The lecture "SGD for Structures" as one measurement on the same structural SVM (OCR words as chains;
 digits as classes where they are missing), single and mini-batch steps, five schedules, and AdaGrad,
-RMSProp and Adam with their shrink in three places. Adaptive rates and schedules with a free constant
-are given the best of four, by the objective. Left: P - P* against decodings for batches of 1 to 64,
-step 1/(lam t): fewer steps, not fewer decodings. Middle: the schedules. Right: where the adaptive
-methods end; the slide's separate shrink has another fixed point. Mean and spread of three seeds.
+RMSProp and Adam with their shrink in three places, beside the perceptron. Adaptive rates and
+schedules with a free constant are given the best of four, by the objective. Left: P - P* against
+decodings for batches of 1 to 64, step 1/(lam t): fewer steps, not fewer decodings. Middle: the
+schedules. Right: where the adaptive methods end; the slide's separate shrink has another fixed
+point. Mean and spread of three seeds.
 """
 
 import functools
