@@ -16,11 +16,11 @@ import sys
 import time
 
 import experiments
-from experiments.budget import FULL, QUICK, Budget
+from experiments.budget import FULL, QUICK, Budget, OutOfTime
 from experiments.common import write
 
 HELPERS = ("__main__", "budget", "common", "figures", "learning", "zoo")
-MISSING = 3  # exit code: a data set is not here
+MISSING, TOO_SHORT = 3, 4  # exit codes: a data set is not here; the budget gave no answer
 
 
 def names() -> list[str]:
@@ -34,10 +34,12 @@ def question(name: str) -> str:
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
-def run_one(name: str, quick: bool, out: pathlib.Path) -> tuple[str, dict]:
+def run_one(
+    name: str, quick: bool, out: pathlib.Path, seconds: float | None = None
+) -> tuple[str, dict]:
     """The text for a person, and the content for a program."""
     out.mkdir(parents=True, exist_ok=True)
-    with Budget(QUICK if quick else FULL) as budget:
+    with Budget(seconds or (QUICK if quick else FULL)) as budget:
         found = importlib.import_module(f"experiments.{name}").main(quick=quick)
     sentence = found.sentence + budget.said()
     files = write(out, name, found)
@@ -78,7 +80,7 @@ def run_all(quick: bool, out: pathlib.Path, as_json: bool) -> int:
             code, said, problem = done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired:
             code, said, problem = 1, "", f"stopped after {limit:g} s"
-        status = {0: "ok", MISSING: "no data"}.get(code, "failed")
+        status = {0: "ok", MISSING: "no data", TOO_SHORT: "no time"}.get(code, "failed")
         last = (problem.strip().splitlines() or [""])[-1]
         answer = json.loads(said)["sentence"] if code == 0 else last
         line = {"name": name, "status": status, "seconds": time.perf_counter() - started}
@@ -101,6 +103,7 @@ def main(argv=None) -> int:
     parser.add_argument("--all", action="store_true", help="run all but the benchmarks")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--quick", action="store_true", help=f"within {QUICK:g} s, not {FULL:g}")
+    parser.add_argument("--seconds", type=float, help="a budget of your own, for one experiment")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"), metavar="DIR")
     args = parser.parse_args(argv)
     if args.all:
@@ -113,10 +116,13 @@ def main(argv=None) -> int:
         return 2
     try:
         with contextlib.redirect_stdout(io.StringIO()) if args.json else contextlib.nullcontext():
-            text, content = run_one(args.name, args.quick, args.out)
+            text, content = run_one(args.name, args.quick, args.out, args.seconds)
     except FileNotFoundError as error:
         print(f"{args.name}: {error}", file=sys.stderr)
         return MISSING
+    except OutOfTime as error:
+        print(f"{args.name}: {error}", file=sys.stderr)
+        return TOO_SHORT
     print(json.dumps(content, default=float) if args.json else text)
     return 0
 

@@ -41,8 +41,9 @@ def data(quick: bool) -> tuple[str, Any]:
     """A chain problem on OCR words, or digits as classes."""
     if not quick:
         try:
-            words = load_structured("ocr").train
-            made = js.make_chain(words.X[:1000], words.y[:1000], classes=26, lam=LAM)
+            words = load_structured("ocr")
+            some = words.train.X[:1000], words.train.y[:1000]
+            made = js.make_chain(*some, classes=words.classes, lam=LAM)
             return f"OCR, {made.n:,} words", made
         except FileNotFoundError:
             pass
@@ -159,6 +160,8 @@ def main(*, quick: bool = False) -> Found:
         table.append([title, *(f"{x:.2e}" for x in last)])
         order = sorted(range(len(kinds)), key=lambda k: last[k])
         told.append(f"{title}: {kinds[order[0]]} ({last[order[0]]:.1e}; last {last[0]:.1e})")
+    for ax in axes[len(told) :]:
+        ax.set_visible(False)  # left out
     figure.suptitle(f"{name}, lambda = {LAM:g}, {seeds} seeds", fontsize=11)
     sentence = (
         f"Closest to P* after {T:,} steps on {name}: {'; '.join(told)}. "

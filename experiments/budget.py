@@ -11,10 +11,14 @@ from typing import Any, TypeVar
 
 from jaxopt_svm.data.extra import need
 
-__all__ = ["FULL", "QUICK", "Budget", "budget", "each"]
+__all__ = ["FULL", "QUICK", "Budget", "OutOfTime", "budget", "each", "enough"]
 
 FULL, QUICK = 480.0, 20.0
 T = TypeVar("T")
+
+
+class OutOfTime(Exception):
+    """Too little was measured for an answer."""
 
 
 class Budget:
@@ -65,6 +69,12 @@ _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
 def budget() -> Budget:
     """The one under which we run; without one, all the time there is."""
     return _CURRENT.get() or Budget()
+
+
+def enough(measured: bool) -> None:
+    """Refuse to answer when the parts that the answer is made of were left out."""
+    if not measured:
+        raise OutOfTime(f"too little time for an answer.{budget().said()}")
 
 
 def each(items: Iterable[T], name: str = "", label: Callable[[T], str] = str) -> Iterator[T]:

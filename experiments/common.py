@@ -15,6 +15,7 @@ from jax import lax
 from experiments.figures import new_figure
 from jaxopt_svm.cli import set_up_jax
 from jaxopt_svm.core.lanes import one_pass, over_lanes
+from jaxopt_svm.core.run import run
 
 __all__ = [
     "CompileClock",
@@ -22,6 +23,7 @@ __all__ = [
     "compiled_passes",
     "median_ratio",
     "new_figure",
+    "over_keys",
     "rounds",
     "set_up",
     "write",
@@ -92,6 +94,12 @@ def compiled_passes(problem, method, count: int) -> tuple[Callable[[], Any], flo
     started = time.perf_counter()
     compiled = _several_passes.lower(*arguments, count).compile()
     return lambda: compiled(*arguments), time.perf_counter() - started
+
+
+def over_keys(problem, method, seeds: int, **options) -> Any:
+    """The trace of ``js.run`` for each of ``seeds`` keys, one batched program."""
+    keys = jax.random.split(jax.random.key(0), seeds)
+    return jax.vmap(lambda key: run(problem, method, key=key, **options)[1])(keys)
 
 
 def median_ratio(above: list[float], below: list[float]) -> float:

@@ -34,7 +34,8 @@ def letters(quick: bool) -> tuple[str, np.ndarray, np.ndarray, list[int]]:
         if quick:
             raise FileNotFoundError
         words = load_structured("ocr").train
-        X, y = np.concatenate(words.X).astype(float), np.concatenate(words.y)
+        X = np.concatenate(words.X).astype(float)
+        y = np.unique(np.concatenate(words.y), return_inverse=True)[1]
         name, sizes = "OCR letters", [400, 1600, 6400, 25_600]
     except FileNotFoundError:
         X, y = need("sklearn.datasets", "the digits").load_digits(return_X_y=True)

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 import jaxopt_svm as js
+from experiments.budget import each
 from experiments.common import Found, new_figure, set_up
 from experiments.learning import plane, samples
 from jaxopt_svm.core.protocols import Sample
@@ -79,7 +80,7 @@ def main(*, quick: bool = False) -> Found:
     Xt, yt = jax.vmap(draw)(jax.random.split(jax.random.key(99), TEST))
     rows: list[dict[str, Any]] = []
     curves = {}
-    for m in sizes:
+    for m in each(sizes, "m ="):
         problems = dataclasses.replace(samples(draw, m, seeds, 1000), lam=jnp.asarray(LAMS))
         states, at, curve = begin(problems), 0, []
         for mark in marks:
@@ -89,6 +90,7 @@ def main(*, quick: bool = False) -> Found:
             for lam, error in zip(LAMS, curve[-1]):
                 rows.append({"m": m, "iterations": at, "lam": lam, "test_error": error})
         curves[m] = np.array(curve).min(axis=1)
+    sizes = tuple(curves)
     table = [["target", *(f"m = {m:,}" for m in sizes)]]
     needed = {}
     for target in TARGETS:

@@ -31,13 +31,20 @@ def steps(rule: Any, T: int) -> np.ndarray:
 
 
 def resisted(T: int) -> dict[str, float]:
-    """(F - F*) sqrt(T) of the three on the function made for T; F* from below by Frank-Wolfe."""
+    """(F - F*) sqrt(T) of the three on the function made for T.
+
+    F* <= F(0) = 0, so what the bound fails by is not less than shown; for the others F* is bounded
+    from below by Frank-Wolfe, so that they are not more than shown.
+    """
     H = resisting(T)
     level = lower(H, 4 * T + 200)
-    excess = lambda w: float((H @ w).max() - level) * np.sqrt(T)
+    excess = lambda w, level=level: float((H @ w).max() - level) * np.sqrt(T)
     fixed = descend(H, steps(js.Horizon(float(T)), T), lambda values, t: t)
     falling = descend(H, steps(js.LinearDecay(float(T)), T), lambda values, t: values.argmax())
-    found = {"last, fixed step": excess(fixed[-1]), "mean, fixed step": excess(fixed[:-1].mean(0))}
+    found = {
+        "last, fixed step": excess(fixed[-1], 0.0),
+        "mean, fixed step": excess(fixed[:-1].mean(0)),
+    }
     return found | {"last, step falling linearly": excess(falling[-1])}
 
 
@@ -47,7 +54,7 @@ def on_data(ball: Any, level: float, T: int) -> dict[str, float]:
     found = {}
     for name, rule in RULES.items():
         method = js.Subgradient(rule(float(T)), project=True)
-        variants = {"last": method}
+        variants: dict[str, Any] = {"last": method}
         if name == "fixed":
             variants["mean"] = js.Averaged(method, js.UniformMean())
         for kind, one in variants.items():

@@ -90,7 +90,7 @@ def main(*, quick: bool = False) -> Found:
     set_up(x64=False)
     started = time.perf_counter()
     name, X, y, lam = data(quick)
-    passes, lengths = (12, 40)[not quick], np.linalg.norm(X, axis=1, keepdims=True)
+    passes, lengths = (12, 30)[not quick], np.linalg.norm(X, axis=1, keepdims=True)
     versions = {f"{name}, lambda = {lam:g}": X}
     versions["the same, rows of length 1"] = X / np.maximum(lengths, 1e-12)
     rows: list[dict[str, Any]] = []
@@ -109,7 +109,8 @@ def main(*, quick: bool = False) -> Found:
         theta, at = float(jax.jit(method.theta)(problem)), np.arange(len(gaps))
         promised = gaps[0] * np.exp(at * problem.n * np.log1p(-theta))
         style = "--" if label.startswith("SDCA") else "-"
-        ax.plot(at, gaps, style, color=f"C{k % 2 + 2 * (k // 4)}", label=label, lw=1.5)
+        shown = np.where(np.array(gaps) > 1e-7, gaps, np.nan)  # below that there is rounding only
+        ax.plot(at, shown, style, color=f"C{k % 2 + 2 * (k // 4)}", label=label, lw=1.5)
         if label.startswith("Quartz") and "II" not in label:
             bound(ax, at, promised, f"bound, {label}", f"C{k % 2 + 2 * (k // 4)}")
         for r, value in enumerate(gaps):
@@ -126,7 +127,7 @@ def main(*, quick: bool = False) -> Found:
         shown = [f"{gaps[m]:.3g}" if m < len(gaps) else "-" for m in MARKS]
         table.append([f"{version}: {label}", f"{rate:.3g}", *shown])
     bounded = [row for row in rows if row["bound"] is not None and row["passes"] > 0]
-    over = [r for r in bounded if r["gap"] > 1.001 * r["bound"] and r["gap"] > 1e-5]
+    over = [r for r in bounded if r["gap"] > r["bound"] and r["gap"] > 1e-5]
     worst = max((r["gap"] / r["bound"] for r in bounded if r["gap"] > 1e-5), default=0.0)
     first = next(iter(versions))
     reach = lambda label: final[first, label][0][-1] if (first, label) in final else np.nan
@@ -136,7 +137,8 @@ def main(*, quick: bool = False) -> Found:
         + ", ".join(f"{reach(label):.2g} ({label})" for label in METHODS if (first, label) in final)
         + f"; theta n is {rate('Quartz, uniform'):.2g} for uniform and "
         f"{rate('Quartz, optimal'):.2g} for optimal draws. Quartz's gap is over its bound in "
-        f"{len(over)} of {len(bounded)} records (largest ratio {worst:.2f}). The slide's example: "
+        f"{len(over)} of {len(bounded)} records (largest ratio {worst:.4f}; one key, where the theorem is on "
+        f"the mean). The slide's example: "
         f"(1 - theta)^n = {slide(1):.4f}, (1 - theta)^(12 n) = {slide(12):.4f}."
     )
     facts = {"seconds": time.perf_counter() - started, "slide": [slide(1), slide(12)]}

@@ -34,8 +34,9 @@ def tasks(quick: bool) -> list[tuple[str, Any, int]]:
     found = [("digits", js.make_multiclass(X[:some], y[:some]), 9)]
     if not quick:
         try:
-            words = load_structured("ocr").train
-            found.append(("OCR", js.make_chain(words.X[:500], words.y[:500], classes=26), 0))
+            words = load_structured("ocr")
+            some = words.train.X[:500], words.train.y[:500]
+            found.append(("OCR", js.make_chain(*some, classes=words.classes), 0))
         except FileNotFoundError:
             pass
     return found
@@ -77,8 +78,8 @@ def gains(problem, lam: float, eps: float, rule: str, labels: int, passes: int) 
         least = min(eps**2 * lam / (32 * float(limits.feature) ** 2), eps / (4 * m * labels))
     method = METHODS[rule](js.Cyclic(), eps=eps, block=1)
     trace = js.run(one, method, passes=passes, within=m)[1]
-    moved = np.diff(np.asarray(trace.updates)) > 0
-    return np.diff(np.asarray(trace.dual))[moved] / least
+    updates, dual = np.asarray(trace.updates, float), np.asarray(trace.dual, float)
+    return np.diff(dual)[np.diff(updates) > 0] / least
 
 
 def main(*, quick: bool = False) -> Found:

@@ -43,8 +43,8 @@ def task(name: str) -> Task | None:
     """One data set, or None if it is not here."""
     try:
         if name == "OCR":
-            words = load_structured("ocr").train
-            made = js.make_chain(words.X, words.y, classes=26)
+            words = load_structured("ocr")
+            made = js.make_chain(words.train.X, words.train.y, classes=words.classes)
             return Task(f"OCR, {made.n:,} words", made, np.geomspace(1.0, 1e-2, 5))
         data = load(name)
     except FileNotFoundError:

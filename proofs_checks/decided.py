@@ -464,7 +464,7 @@ def K5() -> Number:
 
 def K6() -> Number:
     y = np.array([1, 1, 1, -1, -1])
-    sizes = [np.count_nonzero(d) for d in product((-1, 0, 1), repeat=5) if y @ np.array(d) == 0]
+    sizes = [sum(map(abs, d)) for d in product((-1, 0, 1), repeat=5) if y @ np.array(d) == 0]
     what = "directions in {-1, 0, 1}^5 with y'd = 0 and q = 3: exactly q non-zeros, and 1 to q"
     return Number(what, sizes.count(3), sum(1 <= s <= 3 for s in sizes))
 
