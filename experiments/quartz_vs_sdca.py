@@ -137,8 +137,8 @@ def main(*, quick: bool = False) -> Found:
         + ", ".join(f"{reach(label):.2g} ({label})" for label in METHODS if (first, label) in final)
         + f"; theta n is {rate('Quartz, uniform'):.2g} for uniform and "
         f"{rate('Quartz, optimal'):.2g} for optimal draws. Quartz's gap is over its bound in "
-        f"{len(over)} of {len(bounded)} records (largest ratio {worst:.4f}; one key, where the theorem is on "
-        f"the mean). The slide's example: "
+        f"{len(over)} of {len(bounded)} records (largest ratio {worst:.4f}; one key in "
+        f"float32, where the theorem is on the mean). The slide's example: "
         f"(1 - theta)^n = {slide(1):.4f}, (1 - theta)^(12 n) = {slide(12):.4f}."
     )
     facts = {"seconds": time.perf_counter() - started, "slide": [slide(1), slide(12)]}
