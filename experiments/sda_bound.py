@@ -52,20 +52,17 @@ def bounds(problem, lam: float, eps: float, rule: str, labels: int) -> tuple[flo
     return printed, max(4 * printed, 4 * m * labels * lost / eps) if labels else np.nan
 
 
-def counts(name: str, problem, labels: int, epsilons, most: int) -> list[dict[str, Any]]:
+def counts(task, rule: str, eps: float, most: int) -> list[dict[str, Any]]:
     """Updates until a pass without one, all lambdas as lanes; eps is no new program."""
-    rows = []
-    for rule, make in METHODS.items():
-        for eps in epsilons:
-            method = make(js.Cyclic(), eps=eps)
-            grid = js.sweep(problem, LAMS, method, rtol=0.0, max_passes=most)
-            for k, lam in enumerate(LAMS):
-                printed, corrected = bounds(problem, lam, eps, rule, labels)
-                updates = float(np.nanmax(np.asarray(grid.trace.updates[k])))
-                row = {"data": name, "rule": rule, "lam": lam, "eps": eps, "updates": updates}
-                row |= {"printed": printed, "corrected": corrected}
-                row["ended"] = str(grid.status[k]) != "max_passes"
-                rows.append(row)
+    name, problem, labels = task
+    rows, method = [], METHODS[rule](js.Cyclic(), eps=eps)
+    grid = js.sweep(problem, LAMS, method, rtol=0.0, max_passes=most)
+    for k, lam in enumerate(LAMS):
+        printed, corrected = bounds(problem, lam, eps, rule, labels)
+        updates = float(np.nanmax(np.asarray(grid.trace.updates[k])))
+        row = {"data": name, "rule": rule, "lam": lam, "eps": eps, "updates": updates}
+        row |= {"printed": printed, "corrected": corrected}
+        rows.append(row | {"ended": str(grid.status[k]) != "max_passes"})
     return rows
 
 
@@ -86,9 +83,10 @@ def main(*, quick: bool = False) -> Found:
     set_up()
     started, rows = time.perf_counter(), []
     epsilons = EPSILONS[:2] if quick else EPSILONS
-    chosen = tasks(quick)
-    for name, problem, labels in each(chosen, "counts", lambda task: task[0]):
-        rows += counts(name, problem, labels, epsilons, 100 if quick else 1000)
+    cases = [(task, rule, eps) for task in tasks(quick) for rule in METHODS for eps in epsilons]
+    tell = lambda case: f"{case[0][0]}, {case[1]}, eps = {case[2]:g}"
+    for task, rule, eps in each(cases, "", tell):
+        rows += counts(task, rule, eps, 100 if quick else 400)
     figure = new_figure(figsize=(14, 4.4))
     axes = figure.subplots(1, 3)
     for ax, rule in zip(axes, METHODS):
