@@ -85,8 +85,7 @@ def main(*, quick: bool = False) -> Found:
     left.axhline(lowest, color="0.4", lw=1, label="best over the ball")
     left.axvline(0.25, color="0.6", lw=1, ls="--", label="T = m/4: the bounds balance")
     title = f"mean and spread of {seeds} samples of m = {m}"
-    dress(left, "T/m: passes over the sample", "hinge, error", title, log="x")
-    left.set_ylim(0, 3)
+    dress(left, "T/m: passes over the sample", "hinge, error", title)
     parts = {
         "approximation": np.full(len(rows), lowest),
         "estimation": np.full(len(rows), estimation),
