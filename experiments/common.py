@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from experiments.figures import new_figure
+from experiments.figures import new_figure, save
 from jaxopt_svm.cli import set_up_jax
 from jaxopt_svm.core.lanes import one_pass, over_lanes
 from jaxopt_svm.core.run import run
@@ -117,5 +117,5 @@ def write(out: pathlib.Path, name: str, found: Found) -> list[pathlib.Path]:
         writer = csv.DictWriter(file, fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows({k: show(v) for k, v in row.items()} for row in found.rows)
-    found.figure.savefig(picture)
+    save(found.figure, picture)
     return [table, picture]

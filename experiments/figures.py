@@ -1,12 +1,14 @@
 """How every figure looks: colours that colour-blind readers tell apart, labels, bounds, spreads."""
 
+import io
+import pathlib
 from typing import Any
 
 import numpy as np
 
 from jaxopt_svm.data.extra import need
 
-__all__ = ["COLOURS", "bound", "dress", "grey_line", "mean_and_spread", "new_figure"]
+__all__ = ["COLOURS", "bound", "dress", "grey_line", "mean_and_spread", "new_figure", "save"]
 
 # Petroff, arXiv:2107.02270: ten colours chosen for contrast under colour-vision deficiency
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6")
@@ -18,6 +20,14 @@ def new_figure(**options) -> Any:
     matplotlib = need("matplotlib", "drawing")
     matplotlib.rcParams["axes.prop_cycle"] = matplotlib.cycler(color=COLOURS)
     return need("matplotlib.figure", "drawing").Figure(layout="constrained", dpi=110, **options)
+
+
+def save(figure: Any, path: pathlib.Path) -> None:
+    """A small png: line drawings need no more than 200 colours."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn)
+    image = need("PIL.Image", "drawing").open(drawn).convert("RGB")
+    image.quantize(200).save(path, optimize=True)
 
 
 def dress(ax: Any, x: str, y: str, title: str = "", log: str = "xy", legend: bool = True) -> None:

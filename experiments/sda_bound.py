@@ -111,6 +111,7 @@ def main(*, quick: bool = False) -> Found:
         style = "-" if rule == "steepest" else "--"
         label = f"{rule}, lambda = {lam:g}"
         axes[2].plot(1 + np.arange(len(ratio)), ratio, style, color=f"C{k}", lw=1, label=label)
+    axes[2].set_ylim(0.02, None)
     axes[2].axhline(1.0, color="0.2", ls=":", lw=1.4, label="the proof's least gain")
     dress(axes[2], "update", "gain / least gain of the proof", "100 digits, eps = 0.2")
     broken = [r for r in rows if r["updates"] > r["printed"]]
