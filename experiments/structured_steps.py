@@ -3,7 +3,7 @@ r"""Which mini-batch, schedule and per-feature rate suit SGD for structures?
 The lecture "SGD for Structures" as one measurement on the same structural SVM (OCR words as chains;
 digits as classes where they are missing), single and mini-batch steps, five schedules, and AdaGrad,
 RMSProp and Adam with their shrink in three places, beside the perceptron. Adaptive rates and
-schedules with a free constant are given the best of four, by the objective. Left: P - P* against
+schedules with a free constant are given the best of five, by the objective. Left: P - P* against
 decodings for batches of 1 to 64, step 1/(lam t): fewer steps, not fewer decodings. Middle: the
 schedules. Right: where the adaptive methods end; the slide's separate shrink has another fixed
 point. Mean and spread of three seeds.
@@ -26,7 +26,8 @@ from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
 LAM, SEEDS = 0.01, 3
-FREE = (0.01, 0.05, 0.25, 1.0)
+FREE = (0.001, 0.005, 0.03, 0.2, 1.0)
+TRIED = (0.03, 0.2)  # with --quick
 SHRINKS = {
     "preconditioned": js.Preconditioned(),
     "coupled": js.Coupled(),
@@ -59,7 +60,7 @@ def sgd(rule: Any, batch: int = 1) -> Any:
 
 def methods(quick: bool) -> dict[str, list[tuple[str, list[Any]]]]:
     """Groups of names, each with the versions of which the best counts."""
-    free = FREE[1:3] if quick else FREE
+    free = TRIED if quick else FREE
     batches = [
         (f"batch {b}", [sgd(js.InverseLam(), b)]) for b in ((1, 16) if quick else (1, 4, 16, 64))
     ]
@@ -67,7 +68,7 @@ def methods(quick: bool) -> dict[str, list[tuple[str, list[Any]]]]:
         ("1/(lam t)", [sgd(js.InverseLam())]),
         ("c/sqrt(t)", [sgd(js.InverseSqrt(c)) for c in free]),
         ("c/(1 + c lam t)", [sgd(js.Bottou(c, 1 / LAM)) for c in free]),
-        ("c/(1 + t)", [sgd(js.Hyperbolic(30 * c)) for c in free]),
+        ("100 c/(1 + t)", [sgd(js.Hyperbolic(100 * c)) for c in free]),
         ("fixed c", [sgd(js.Constant(c)) for c in free]),
         ("perceptron", [js.StructuredPerceptron()]),
         ("averaged perceptron", [js.averaged_perceptron()]),
@@ -113,7 +114,7 @@ def main(*, quick: bool = False) -> Found:
         k = int(np.nanargmin(np.where(np.isfinite(ends), ends, np.nan)))
         primal, risk = (np.asarray(x) for x in found[k])
         curves[group][label] = primal - level
-        free = FREE[1:3] if quick else FREE
+        free = TRIED if quick else FREE
         chosen = f"{free[k]:g}" if len(versions) > 1 else "-"
         error = float(risk.mean()) / labels
         table.append([label, chosen, f"{ends[k] - level:.2e}", f"{error:.4f}"])
@@ -127,6 +128,8 @@ def main(*, quick: bool = False) -> Found:
     at = np.arange(passes + 1)[1:]
     for ax, group in zip(axes[:2], ("batch", "schedule")):
         for k, (label, excess) in enumerate(curves[group].items()):
+            if "perceptron" in label:
+                continue  # it does not know lambda: its P is off the scale, see the table
             mean_and_spread(ax, at, excess[:, 1:], label, f"C{k}")
     dress(axes[0], "passes (n decodings each)", "P - P*", f"{name}: batches, step 1/(lam t)")
     dress(axes[1], "passes (n decodings each)", "P - P*", "schedules, batch 1")
@@ -136,6 +139,7 @@ def main(*, quick: bool = False) -> Found:
         colour = f"C{list(SHRINKS).index(label.split(', ')[1])}"
         axes[2].plot(last, np.full(len(last), k), "o", color=colour, ms=6, alpha=0.7)
     axes[2].set_yticks(range(len(shown)), shown)
+    axes[2].tick_params(axis="x", which="minor", labelbottom=False)
     dress(axes[2], f"P - P* after {passes} passes", "", "adaptive rates, batch 16", log="x")
     ends = {label: float(x[:, -1].mean()) for some in curves.values() for label, x in some.items()}
     order = sorted(ends, key=lambda label: ends[label])
