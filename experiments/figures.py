@@ -42,7 +42,7 @@ def dress(ax: Any, x: str, y: str, title: str = "", log: str = "xy", legend: boo
     ax.grid(alpha=0.3, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     if legend and ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(framealpha=0.75, edgecolor="none", fontsize=8)
 
 
 def mean_and_spread(ax: Any, x: Any, runs: Any, label: str, colour: str, **options) -> None:
