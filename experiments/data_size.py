@@ -7,6 +7,7 @@ the iterates with weights t.
 """
 
 import dataclasses
+import itertools
 import time
 from typing import Any
 
@@ -117,9 +118,10 @@ def main(*, quick: bool = False) -> Found:
     told = ", ".join(
         f"{m:,}: {'never' if c is None else format(c, ',')}" for m, c in zip(sizes, needed[target])
     )
-    sentence = (
-        f"Iterations to a test error of {target:g} by sample size: {told}. More data, less work."
-    )
+    counts = [np.inf if c is None else c for c in needed[target]]
+    less = all(a >= b for a, b in itertools.pairwise(counts)) and counts[0] > counts[-1]
+    verdict = "More data, less work" if less else "More data is not always less work"
+    sentence = f"Iterations to a test error of {target:g} by sample size: {told}. {verdict}."
     facts = {"seconds": time.perf_counter() - started}
     facts |= {"sizes": sizes, "iterations": {str(t): n for t, n in needed.items()}}
     return Found(rows, facts, aligned(table), sentence, figure)

@@ -49,9 +49,10 @@ def task(name: str) -> Task | None:
         data = load(name)
     except FileNotFoundError:
         return None
-    X = data.X.astype(np.float32)
-    made = js.make_erm(X, data.y)
-    return Task(f"{name}, n = {made.n:,}", made, np.geomspace(1e-2, 1e-6, 9), data.X, data.y)
+    made, X = js.make_erm(data.X.astype(np.float32), data.y), data.X
+    if hasattr(X, "indices"):  # LinearSVC takes 32-bit indices only
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return Task(f"{name}, n = {made.n:,}", made, np.geomspace(1e-2, 1e-6, 9), X, data.y)
 
 
 def objective(t: Task, w, lam: float) -> float:
