@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export JAXOPT_SVM_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all proofs check format bench wheel clean
+.PHONY: demo test test-all proofs errata experiments check format bench wheel clean
 
 demo: $(READY)  ## a certified lambda sweep on embedded data: a table and results/sweep.png
 	$(BIN)/python -m jaxopt_svm sweep --lams 1e-4:1e0:16 --holdout 0.25 --plot results/sweep.png
@@ -19,6 +19,12 @@ test-all: $(READY)  ## the full cross product
 
 proofs: $(READY)  ## every theorem, as a table
 	$(BIN)/python -m proofs_checks
+
+errata: $(READY)  ## ERRATA.md from the rows and their numbers
+	$(BIN)/python -m proofs_checks --errata > ERRATA.md
+
+experiments: $(READY)  ## every experiment, quickly, into results/
+	$(BIN)/python -m experiments --all --quick
 
 check: $(READY)  ## linters and types
 	$(BIN)/ruff check .

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax import lax
 
+from experiments.figures import new_figure, save
 from jaxopt_svm.cli import set_up_jax
 from jaxopt_svm.core.lanes import one_pass, over_lanes
-from jaxopt_svm.data.extra import need
+from jaxopt_svm.core.run import run
 
 __all__ = [
     "CompileClock",
@@ -21,6 +23,7 @@ __all__ = [
     "compiled_passes",
     "median_ratio",
     "new_figure",
+    "over_keys",
     "rounds",
     "set_up",
     "write",
@@ -93,22 +96,26 @@ def compiled_passes(problem, method, count: int) -> tuple[Callable[[], Any], flo
     return lambda: compiled(*arguments), time.perf_counter() - started
 
 
+def over_keys(problem, method, seeds: int, **options) -> Any:
+    """The trace of ``js.run`` for each of ``seeds`` keys, one batched program."""
+    keys = jax.random.split(jax.random.key(0), seeds)
+    return jax.vmap(lambda key: run(problem, method, key=key, **options)[1])(keys)
+
+
 def median_ratio(above: list[float], below: list[float]) -> float:
     """Median over the rounds of one time divided by another."""
     return statistics.median(a / b for a, b in zip(above, below))
-
-
-def new_figure(**options) -> Any:
-    return need("matplotlib.figure", "drawing").Figure(layout="constrained", dpi=150, **options)
 
 
 def write(out: pathlib.Path, name: str, found: Found) -> list[pathlib.Path]:
     """<name>.csv with the union of the rows' fields, and <name>.png."""
     table, picture = out / f"{name}.csv", out / f"{name}.png"
     fields = list(dict.fromkeys(field for row in found.rows for field in row))
+    # six digits are more than a figure or a comparison needs, and keep the files small
+    show = lambda value: f"{value:.6g}" if isinstance(value, float | np.floating) else value
     with table.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fields)
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(found.rows)
-    found.figure.savefig(picture)
+        writer.writerows({k: show(v) for k, v in row.items()} for row in found.rows)
+    save(found.figure, picture)
     return [table, picture]

@@ -7,6 +7,7 @@ the iterates with weights t.
 """
 
 import dataclasses
+import itertools
 import time
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from jax import lax
 
 import jaxopt_svm as js
+from experiments.budget import each
 from experiments.common import Found, new_figure, set_up
 from experiments.learning import plane, samples
 from jaxopt_svm.core.protocols import Sample
@@ -79,7 +81,7 @@ def main(*, quick: bool = False) -> Found:
     Xt, yt = jax.vmap(draw)(jax.random.split(jax.random.key(99), TEST))
     rows: list[dict[str, Any]] = []
     curves = {}
-    for m in sizes:
+    for m in each(sizes, "m ="):
         problems = dataclasses.replace(samples(draw, m, seeds, 1000), lam=jnp.asarray(LAMS))
         states, at, curve = begin(problems), 0, []
         for mark in marks:
@@ -89,6 +91,7 @@ def main(*, quick: bool = False) -> Found:
             for lam, error in zip(LAMS, curve[-1]):
                 rows.append({"m": m, "iterations": at, "lam": lam, "test_error": error})
         curves[m] = np.array(curve).min(axis=1)
+    sizes = tuple(curves)
     table = [["target", *(f"m = {m:,}" for m in sizes)]]
     needed = {}
     for target in TARGETS:
@@ -115,9 +118,10 @@ def main(*, quick: bool = False) -> Found:
     told = ", ".join(
         f"{m:,}: {'never' if c is None else format(c, ',')}" for m, c in zip(sizes, needed[target])
     )
-    sentence = (
-        f"Iterations to a test error of {target:g} by sample size: {told}. More data, less work."
-    )
+    counts = [np.inf if c is None else c for c in needed[target]]
+    less = all(a >= b for a, b in itertools.pairwise(counts)) and counts[0] > counts[-1]
+    verdict = "More data, less work" if less else "More data is not always less work"
+    sentence = f"Iterations to a test error of {target:g} by sample size: {told}. {verdict}."
     facts = {"seconds": time.perf_counter() - started}
     facts |= {"sizes": sizes, "iterations": {str(t): n for t, n in needed.items()}}
     return Found(rows, facts, aligned(table), sentence, figure)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import jaxopt_svm as js
+from experiments.budget import each, enough
 from experiments.common import Found, new_figure, set_up
 from jaxopt_svm.data import load
 from jaxopt_svm.report import aligned
@@ -51,7 +52,7 @@ def main(*, quick: bool = False) -> Found:
         trace = js.run(problem, make(), passes=most[name])[1]
         falling[name] = np.asarray(trace.primal) - level
         gaps[name] = np.asarray(trace.gap)
-    for eps in asked:
+    for eps in each(asked, "eps ="):
         cells = []
         for name, make in makers.items():
             trace = js.run(problem, make(eps), passes=most[name])[1]
@@ -64,6 +65,7 @@ def main(*, quick: bool = False) -> Found:
         cells += [rows[-2]["steps_mu_falling"], rows[-1]["steps_mu_falling"]]
         shown = (f"{c:,.0f}" if np.isfinite(c) else "more" for c in cells)
         table.append([f"{eps:g}", *shown])
+    enough(len({row["eps"] for row in rows}) >= 3)
     figure = new_figure(figsize=(11, 4.4))
     left, right = figure.subplots(1, 2)
     slopes = {}
@@ -85,7 +87,7 @@ def main(*, quick: bool = False) -> Found:
     for ax in (left, right):
         ax.grid(alpha=0.3)
         ax.legend(frameon=False, fontsize=8)
-    last = asked[-1] if quick else 0.001
+    last = min(row["eps"] for row in rows if row["eps"] >= 0.001)
     at_last = [row for row in rows if row["eps"] == last]
     count, own = (
         {row["method"]: row[key] for row in at_last} for key in ("steps", "steps_mu_falling")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import jaxopt_svm as js
+from experiments.budget import each, enough
 from experiments.common import Found, new_figure, set_up
 from jaxopt_svm.report import aligned
 
@@ -35,15 +36,13 @@ def make(n: int, d: int, seed: int = 0) -> js.ERM:
     return js.make_erm(X, y, loss=js.Logistic(), lam=0.1 / np.sqrt(n * d))
 
 
-def measure(size: int, examples: list[int], names, budget: float) -> list[dict[str, Any]]:
-    """One record for each shape and method; nothing is started when the time is up."""
-    rows, started = [], time.perf_counter()
+def measure(size: int, examples: list[int], names) -> list[dict[str, Any]]:
+    """One record for each shape and method."""
+    rows = []
     for n in examples:
         problem = make(n, size // n)
-        for name in names:
+        for name in each(names, f"n = {n},"):
             method = (EXAMPLES | FEATURES)[name]
-            if time.perf_counter() - started > budget:
-                continue
             work = method.spent(js.prepare(problem, method)).work
             one = js.solve(problem, method, rtol=ASKED, max_passes=int(MOST / work))
             passes = one.passes * work if one.status == "converged" else np.inf
@@ -86,9 +85,10 @@ def main(*, quick: bool = False) -> Found:
     started, size = time.perf_counter(), 2**14 if quick else 2**20
     examples = [2**k for k in ((10, 4) if quick else (15, 13, 10, 7, 5))]
     names = ["sdca", "rcdm"] if quick else list(EXAMPLES | FEATURES)
-    rows = measure(size, examples, names, 60.0 if quick else 400.0)
+    rows = measure(size, examples, names)
     ran = lambda n, family: any(r["n"] == n and r["method"] in family for r in rows)
     examples = [n for n in examples if ran(n, EXAMPLES) and ran(n, FEATURES)]
+    enough(bool(examples))
     table = [["n x d", *names]]
     wins = []
     for n in examples:

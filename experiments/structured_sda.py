@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 import jaxopt_svm as js
+from experiments.budget import budget, each
 from experiments.common import CompileClock, Found, new_figure, set_up
 from jaxopt_svm.core.loop import Loop, next_record
 from jaxopt_svm.data import load_structured
@@ -117,7 +118,7 @@ def follow(task: Task, name: str, method: Any, clock: CompileClock) -> Iterator[
             }
         aside += time.perf_counter() - began - (clock.seconds - compiled)
         loop.judge(ASKED, 0.0, 10_000)
-        if seconds > task.seconds:
+        if seconds > task.seconds or budget().left < 0:
             return
         if loop.active:
             loop.advance(next_record(loop.r))
@@ -180,10 +181,12 @@ def main(*, quick: bool = False) -> Found:
     clock = CompileClock()
     rows, text, sentences, facts = [], [], [], {}
     for task in tasks(quick):
-        for name, method in methods.items():
+        ran = []
+        for name, method in each(methods.items(), f"{task.name}:", lambda pair: pair[0]):
             rows += follow(task, name, method, clock)
+            ran.append(name)
         lines = []
-        for name, lam in itertools.product(methods, task.lams):
+        for name, lam in itertools.product(ran, task.lams):
             hit = first(rows, task.name, name, lam)
             own = [r for r in rows if (r["task"], r["method"], r["lam"]) == (task.name, name, lam)]
             last = own[-1] if hit is None else hit
@@ -203,7 +206,7 @@ def main(*, quick: bool = False) -> Found:
         table = [list(lines[0]), *(list(line.values()) for line in lines)]
         text.append(f"{task.name}\n{aligned(table, left=(0,))}")
         lam = task.lams[-1]
-        calls = {n: first(rows, task.name, n, lam) for n in methods}
+        calls = {n: first(rows, task.name, n, lam) for n in ran}
         reached = {n: r["oracle_calls"] for n, r in calls.items() if r is not None}
         chain = min(r["test_error"] for r in rows if r["task"] == task.name)
         facts[task.name] = {"decodings": reached, "best_test_error": float(chain)}

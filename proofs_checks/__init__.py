@@ -9,6 +9,7 @@ from proofs_checks import (
     adagrad_regret,
     alm_smoothing,
     approx_bound,
+    assumptions,
     augmentation,
     averaged_pair,
     ball_bounds,
@@ -121,6 +122,7 @@ CLAIMS = tuple(
         moreau,
         subgradients,
         vector_losses,
+        assumptions,
         # duality
         split_identity,
         weak_duality,

@@ -1,6 +1,7 @@
 """Check the claims and print a table; exit code 1 if one does not hold or has no teeth.
 
 python -m proofs_checks [--list] [--json] [NAME ...]
+python -m proofs_checks --errata > ERRATA.md
 """
 
 import argparse
@@ -14,6 +15,7 @@ import jax
 
 from proofs_checks import CLAIMS
 from proofs_checks.claims import Claim
+from proofs_checks.errata_page import page
 
 COLUMNS = ("name", "claim", "lecture", "slack", "holds", "false_variant_fails", "seconds")
 
@@ -56,7 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="claims to check; default all")
     parser.add_argument("--list", action="store_true", help="list the claims, check none")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.add_argument("--errata", action="store_true", help="print the list of errata")
     options = parser.parse_args(arguments)
+    if options.errata:
+        print(page(), end="")
+        return 0
     claims = chosen(parser, options.names)
     if options.list:
         width = max(len(claim.name) for claim in claims)

@@ -7,7 +7,7 @@ correct reading.
 
 from typing import NamedTuple
 
-__all__ = ["ERRATA_F", "ERRATA_K", "ERRATA_S", "ERRATA_SR", "Erratum"]
+__all__ = ["ERRATA_E", "ERRATA_F", "ERRATA_K", "ERRATA_S", "ERRATA_SR", "Erratum", "every_row"]
 
 
 class Erratum(NamedTuple):
@@ -26,6 +26,119 @@ def rows(lecture: str, *lines: tuple) -> tuple[Erratum, ...]:
     """Rows of one lecture, each (id, where, printed, correct, kind[, claim])."""
     return tuple(Erratum(first, lecture, *rest) for first, *rest in lines)
 
+
+ERRATA_E = rows(
+    "Empirical Risk Minimization (Richtarik)",
+    (
+        "E1",
+        "Quartz, example",
+        "gamma = 1/4, with no loss named; for the logistic loss, which is 1/4-smooth",
+        "gamma = 4 for the logistic loss: phi is (1/gamma)-smooth; the slide's own numbers 0.8187 "
+        "and 0.0907 are right for gamma = 1/4",
+        "numeric",
+        "quartz_numbers",
+    ),
+    (
+        "E2",
+        "dfSDCA, theorem",
+        "theta = min p_i lam gamma n/(v_i + lam gamma n), convexity of phi_i not asked for",
+        "for convex phi_i; else theta = min p_i lam^2 n/(Lw_i^2 v_i + lam^2 n)",
+        "numeric",
+        "dfsdca_nonconvex",
+    ),
+    (
+        "E3",
+        "dfSDCA, motivation",
+        "w* = (1/(lam n)) sum_i A_i alpha_i*, beside problems with a general g",
+        "for ridge only; in general w* = grad g*(abar(alpha*))",
+        "numeric",
+        "assumptions",
+    ),
+    (
+        "E4",
+        "dfSDCA, theorem",
+        "same guarantee as Quartz",
+        "the same factor 1 - theta for P - P*, with C = (L_P/lam) E_0; not for the duality gap, "
+        "which can grow in a step",
+        "numeric",
+        "dfsdca_lyapunov",
+    ),
+    (
+        "E5",
+        "assumptions",
+        "grad g in A2; gamma > 0 in A1 for every loss named",
+        "a subgradient of g (elastic net); hinge and absolute loss have no gamma, so theta = 0",
+        "numeric",
+        "assumptions",
+    ),
+    (
+        "E6",
+        "Fenchel duality",
+        "(1/n) sum_i phi_i + phi_i* + <., .>",
+        "(1/n) sum_i {phi_i + phi_i* + <., .>}: the mean covers all three terms, each sum >= 0",
+        "numeric",
+        "split_identity",
+    ),
+    (
+        "E7",
+        "Quartz, overview and Algorithm 1",
+        "steps from t to t + 1, and from t - 1 to t",
+        "one method; option I takes the old abar and never w",
+        "notation",
+    ),
+    (
+        "E8",
+        "serial samplings, table",
+        "complexity n + max L_i/(lam gamma); Theorem 10",
+        "times log(gap_0/eps); the theorem is in another lecture of the course",
+        "numeric",
+        "quartz_numbers",
+    ),
+    (
+        "E9",
+        "list of methods",
+        "AccProx-SDCA 10/2013; SS Shwartz",
+        "arXiv:1309.2375 is of 09/2013; Shalev-Shwartz",
+        "notation",
+    ),
+    (
+        "E10",
+        "dfSDCA, reference",
+        "SDCA without Duality, NIPS 2015",
+        "found in print: ICML 2016, SDCA without Duality, Regularization, and Individual Convexity",
+        "notation",
+    ),
+    (
+        "E11",
+        "experiments, data sets",
+        "rcv1 with d = 47,232 and n = 20,241; cov1 with n = 522,911",
+        "d = 47,236 and n = 20,242 in the public copies; 522,911 is 90 % of Covertype's 581,012",
+        "notation",
+    ),
+    (
+        "E12",
+        "dfSDCA, dual slide",
+        "D(alpha) = -lambda_2",
+        "a fragment of an overlay; the dual is that of the problem",
+        "notation",
+    ),
+    (
+        "E13",
+        "table of methods, SPDC",
+        "1-optimal sampling",
+        "its weights 1/(2n) + ||A_i||/(2 sum ||A_j||) are not the optimal ones, which are "
+        "proportional to L_i + lam gamma n",
+        "numeric",
+        "optimal_sampling",
+    ),
+    (
+        "E14",
+        "optimal sampling, theta",
+        "p, theta and step sizes without lam among their arguments",
+        "all depend on lam: every lambda of a grid has its own",
+        "notation",
+    ),
+)
 
 ERRATA_F = rows(
     "Online solvers for convex risk minimization (Franc)",
@@ -585,3 +698,8 @@ ERRATA_K = rows(
         "notation",
     ),
 )
+
+
+def every_row() -> tuple[Erratum, ...]:
+    """All rows, lecture by lecture."""
+    return ERRATA_E + ERRATA_F + ERRATA_SR + ERRATA_S + ERRATA_K

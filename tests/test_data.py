@@ -14,7 +14,7 @@ from jaxopt_svm.data.named import place_of
 
 BUNDLED = [name for name, entry in SETS.items() if not entry.files]
 REAL = [name for name, entry in SETS.items() if entry.files]
-SLOW = ("covtype", "covtype-100k")  # ten seconds of reading
+SLOW = ("cov1", "covtype", "covtype-100k")  # ten seconds of reading
 
 
 @pytest.fixture

@@ -68,12 +68,12 @@ def _diabetes():
     return _standardised(X), (y - y.mean()) / y.std()
 
 
-def _covtype(path: pathlib.Path, rows: int | None = None):
+def _covtype(path: pathlib.Path, rows: int | None = None, positive: int = 2):
     X, y = read_csv(path, dtype=np.float32)
     if rows is not None:
         some = np.random.default_rng(0).permutation(len(y))[:rows]
         X, y = X[some], y[some]
-    return _standardised(X), _signs(y == 2)
+    return _standardised(X), _signs(y == positive)
 
 
 def _idx(path: pathlib.Path, dimensions: int) -> np.ndarray:
@@ -128,6 +128,12 @@ SETS: dict[str, Entry] = {
     "covtype": Entry(_covtype, "581,012 x 54, class 2 against the rest", UCI, COVTYPE),
     "covtype-100k": Entry(
         functools.partial(_covtype, rows=100_000), "100,000 rows of covtype", UCI, COVTYPE
+    ),
+    "cov1": Entry(
+        functools.partial(_covtype, rows=522_911, positive=1),
+        "522,911 rows of covtype (90 %), class 1 against the rest",
+        UCI,
+        COVTYPE,
     ),
     "mnist": Entry(
         _mnist,
