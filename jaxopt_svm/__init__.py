@@ -124,7 +124,7 @@ from jaxopt_svm.methods.primal.step_rules import (
     Schedule,
 )
 from jaxopt_svm.problems.ball import Ball, make_ball
-from jaxopt_svm.problems.batch import one_vs_rest, stacked
+from jaxopt_svm.problems.batch import crossed, make_one_vs_rest, one_vs_rest, stacked
 from jaxopt_svm.problems.convert import (
     C_from_lam,
     lam_from_C,
@@ -160,7 +160,7 @@ from jaxopt_svm.problems.population import (
     error_decomposition,
     make_population,
 )
-from jaxopt_svm.problems.predict import decision, predict
+from jaxopt_svm.problems.predict import decision, decision_bounds, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
 from jaxopt_svm.problems.structured import (
@@ -187,7 +187,9 @@ from jaxopt_svm.problems.structured import (
     tree_hinge,
 )
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
-from jaxopt_svm.wrappers import estimators
+from jaxopt_svm.selection.cross_validation import CrossValidation, cross_validate
+from jaxopt_svm.selection.lam_max import closed_form, lam_max
+from jaxopt_svm.wrappers import gradient_estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
 from jaxopt_svm.wrappers.averages import (
     minibatch_sgd,
@@ -205,7 +207,7 @@ from jaxopt_svm.wrappers.tune_step import tune_step
 __version__ = "0.1.0"
 
 __all__ = [
-    "estimators",
+    "gradient_estimators",
     "ConvexTheta",
     "Damping",
     "DfSDCA",
@@ -428,4 +430,12 @@ __all__ = [
     "structured_rmsprop",
     "EarlyStopping",
     "tune_step",
+    # model selection
+    "CrossValidation",
+    "closed_form",
+    "cross_validate",
+    "crossed",
+    "decision_bounds",
+    "lam_max",
+    "make_one_vs_rest",
 ]

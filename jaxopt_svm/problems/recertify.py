@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxopt_svm.core.lanes import take_lanes
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
@@ -73,8 +74,9 @@ def recertify(problem: Any, solution: Any) -> Certificate:
     with jax.enable_x64(True):
         if np.ndim(lam) == 0:
             return _one(dataclasses.replace(problem, lam=lam), point)
+        grid = problem if np.ndim(problem.lam) else dataclasses.replace(problem, lam=lam)
         lanes = [
-            _one(dataclasses.replace(problem, lam=lam[k]), jax.tree.map(lambda x, k=k: x[k], point))
+            _one(take_lanes(grid, k), jax.tree.map(lambda x, k=k: x[k], point))
             for k in range(len(lam))
         ]
     return Certificate(*(np.stack(field) for field in zip(*lanes)))
