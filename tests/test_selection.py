@@ -101,7 +101,7 @@ def test_folds_that_cannot_be_are_refused():
     X, y = three_classes(12)
     problem = js.make_one_vs_rest(X, y)
     for folds, words in (
-        (5, "folds: 5 folds need at least 5 examples of class 'a'; got 4"),
+        (5, "folds: 5 need at least 5 examples of class 'a'; got 4"),
         (1, "folds: expected an integer >= 2"),
         (True, "folds: expected an integer >= 2"),
         (np.ones((2, 5)), r"folds: expected a number, or weights of shape \(folds, 12\)"),

@@ -89,9 +89,8 @@ def intercept_range(problem: Any, w: Any, certificate: Any) -> tuple[float, floa
             near = 0.0
             for _ in range(STEPS):
                 middle = (near + far) / 2
-                near, far = (
-                    (near, middle) if below(b + direction * middle) > above else (middle, far)
-                )
+                outside = below(b + direction * middle) > above
+                near, far = (near, middle) if outside else (middle, far)
             return b + direction * far
 
         return end(-1.0), end(1.0)

@@ -46,7 +46,7 @@ def _lengths(problem: Any, solution: Solution, X: Any) -> np.ndarray:
     if isinstance(problem, KernelSVM):
         if problem.kernel is None or "kernel" in problem.lanes:
             raise ValueError(
-                "certified: needs k(x, x) of the new points, so one kernel rather than a Gram matrix"
+                "certified: needs k(x, x) of the new points, so one kernel, not a Gram matrix"
             )
         points = jnp.asarray(np.asarray(X), problem.c.dtype)
         return np.sqrt(np.asarray(problem.kernel.diagonal(points), np.float64))

@@ -151,8 +151,8 @@ def cross_validate(
     """Errors and losses over folds for a grid of lam, every model certified, in one batch.
 
     Args:
-      problem: from ``make_erm``, ``make_kernel_svm``, or ``make_one_vs_rest`` / ``one_vs_rest`` with
-        one lam: then lam x folds x classes are solved together, and errors are multiclass.
+      problem: from ``make_erm``, ``make_kernel_svm``, or ``make_one_vs_rest`` or ``one_vs_rest``
+        with one lam: then lam x folds x classes are solved together, and errors are multiclass.
       lams: the grid; unless given, 20 values from ``js.lam_max(problem)`` down by 1e-4.
       folds: how many, stratified with ``seed``; or (F, n) weights, a row for each fold, zero for
         an example that the fold holds out. The problem's own weights multiply them.

@@ -67,9 +67,7 @@ def fold_weights(problem: Any, folds: Any, seed: int = 0) -> np.ndarray:
         if counts.min() < folds:
             least = int(np.argmin(counts))
             of = "examples" if codes is None else f"examples of class {labels[known[least]]!r}"
-            raise ValueError(
-                f"folds: {folds} folds need at least {folds} {of}; got {counts[least]}"
-            )
+            raise ValueError(f"folds: {folds} need at least {folds} {of}; got {counts[least]}")
         place = np.full(c.size, -1)
         place[used] = stratified(dealt[used], int(folds), seed)
         weights = (place[None, :] != np.arange(folds)[:, None]) & used[None, :]

@@ -5,22 +5,23 @@ intercept can move), and every slope of the loss to the one it has there:
 
     alpha_i = -phi'(b0, y_i),    v = sum_i c_i alpha_i x_i,    p_i = <x_i, v>,    w = v/lam
 
-and sum_i c_i alpha_i = 0 if the intercept is free. b0 minimises sum_i c_i phi(b, y_i): with C+ and C-
-the weights of the signs,
+b0 minimises sum_i c_i phi(b, y_i), so that sum_i c_i alpha_i = 0 if the intercept is free. With C+
+and C- the weights of the two signs, C< the lighter and C> the heavier,
 
     logistic log(C+/C-)       squared hinge C+ - C-       squared sum_i c_i y_i       hinge +-1
-    smooth hinge  +-(1 - mu C</C>) if C> >= mu/2, else C+ - C-         (C< the lighter, C> the heavier)
+    smooth hinge  +-(1 - mu C</C>) if C> >= mu/2, else C+ - C-
 
-How good is it? (w, b0, alpha) has the gap sum_i c_i {phi_i(z) + phi_i*(-alpha_i) + alpha_i z} at the
-scores z = b0 + p_i/lam:
+How good is it? The gap of (w, b0, alpha) is sum_i c_i {phi_i(z) + phi_i*(-alpha_i) + alpha_i z} at
+the scores z = b0 + p_i/lam:
 
     hinge          0 as long as no margin passes 1:  lam >= max_i y_i p_i                     exact
     smooth hinge   0 as long as none passes 1 - mu:  lam >= max_i y_i p_i / (1 - mu), mu < 1  exact
-    any smooth     at most sum_i c_i p_i^2 / (2 gamma lam^2), by smoothness: a relative gap ``rtol``
-                   from the root of  rtol (Phi0 - ||v||^2/(2 lam)) = sum_i c_i p_i^2 / (2 gamma lam^2)
+    any smooth     at most S/lam^2, S = sum_i c_i p_i^2 / (2 gamma), by smoothness: the relative gap
+                   is ``rtol`` at the root of  rtol (Phi0 - ||v||^2/(2 lam)) = S/lam^2
     free intercept, hinge: signs of equal weight leave room for b as long as
                    lam >= (max_+ p - min_- p)/2                                               exact
-                   else alpha of the heavier sign is C</C> y, and (0, +-1) has the gap ||v||^2/(2 lam)
+                   else alpha is C</C> y for the heavier sign, and the gap of (0, +-1) is
+                   ||v||^2/(2 lam)
     elastic net    w = 0 as soon as lam kappa >= max_j |v_j|                                  exact
 
 The logistic loss, whose slope changes everywhere, has no lam with an exact closed form; nor has the
