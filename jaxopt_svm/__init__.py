@@ -188,6 +188,7 @@ from jaxopt_svm.problems.structured import (
 )
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.selection.cross_validation import CrossValidation, cross_validate
+from jaxopt_svm.selection.implicit import ValidationSlope, validation_slope
 from jaxopt_svm.selection.lam_max import closed_form, lam_max
 from jaxopt_svm.wrappers import gradient_estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
@@ -432,6 +433,8 @@ __all__ = [
     "tune_step",
     # model selection
     "CrossValidation",
+    "ValidationSlope",
+    "validation_slope",
     "closed_form",
     "cross_validate",
     "crossed",

@@ -109,14 +109,16 @@ def report(model: Any, solution: Solution) -> None:
 class Classifier(ClassifierMixin, BaseEstimator):
     """Reading, scoring and certifying; a subclass has ``fit`` and ``_scores``."""
 
+    def _accepted(self) -> dict[str, Any]:
+        sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        return {"accept_sparse": sparse, "dtype": [np.float64, np.float32]}
+
     def _examples(self, X, y, sample_weight, class_weight) -> tuple[Any, np.ndarray, np.ndarray]:
         """X, (n,) classes as numbers and (n,) weights; sets ``classes_``."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, **self._accepted())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weights = weights * class_factors(class_weight, self.classes_, codes, weights)[codes]
         left = np.unique(codes[weights > 0])
         if left.size < 2:
@@ -132,9 +134,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _new(self, X) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        return validate_data(self, X, reset=False, **self._accepted())
 
     def _scores(self, X) -> tuple[np.ndarray, np.ndarray | None]:
         """Scores (n, K) or (n, 1), and ||x|| (n,) if it is known, of checked rows."""

@@ -15,7 +15,7 @@ from jaxopt_svm.estimators.base import (
     resolve_lam,
     resolve_loss,
 )
-from jaxopt_svm.estimators.padding import LARGE, bucket, padded
+from jaxopt_svm.estimators.padding import LARGE, ROWS, bucket, padded
 from jaxopt_svm.problems.batch import one_vs_rest
 from jaxopt_svm.problems.kernels import RBF, Kernel, Linear, Polynomial, scale_gamma
 from jaxopt_svm.problems.make import is_sparse
@@ -40,8 +40,9 @@ class KernelSVM(Classifier):
     gamma: "scale", "auto" or a number, and degree, coef0: of the named kernels, as SVC.
     intercept: "free" (as SVC; hinge only), "penalised" or "none". The rest as LinearSVM.
 
-    support_ (indices), support_vectors_, dual_coef_ (K or 1, support), intercept_, classes_, n_iter_,
-    status_, certificate_, lam_, radius_ (distance to the exact optimum in the kernel's space).
+    support_ (indices), support_vectors_, dual_coef_ (K or 1, support), intercept_, classes_,
+    n_iter_, status_, certificate_, lam_, radius_ (distance to the exact optimum in the kernel's
+    space).
     """
 
     def __init__(
@@ -157,14 +158,14 @@ class KernelSVM(Classifier):
         with in_precision(dtype):
             rows, m = len(X), self.dual_coef_.shape[1]
             fill = lambda A, size: np.pad(A.astype(dtype), ((0, size - len(A)), (0, 0)))
-            points = fill(self.support_vectors_, bucket(m, 32, LARGE))
+            points = fill(self.support_vectors_, bucket(m, ROWS, LARGE))
             coefficients = fill(self.dual_coef_.T, len(points)).T
             kernel = self._fitted_kernel + constant if constant else self._fitted_kernel
             found = _products(
                 kernel,
                 jnp.asarray(points),
                 jnp.asarray(coefficients),
-                jnp.asarray(fill(X, bucket(rows, 32, LARGE))),
+                jnp.asarray(fill(X, bucket(rows, ROWS, LARGE))),
             )
             scores, squares = (np.asarray(part)[:rows] for part in found)
         return scores + self.intercept_, np.sqrt(squares)

@@ -50,7 +50,7 @@ def settle(model: Any, problem: Any, solution: Solution, d: int) -> None:
 class LinearSVM(Classifier):
     """1/2 ||w||^2 + C sum_i s_i phi(<x_i, w> + b, y_i), certified; several classes one-vs-rest.
 
-    loss: "hinge", "squared_hinge", "smooth_hinge", "logistic", or a loss such as js.SmoothHinge(0.1).
+    loss: "hinge", "squared_hinge", "smooth_hinge", "logistic", or one such as js.SmoothHinge(0.1).
     C: as LinearSVC (default 1). lam: instead of C, lam/2 ||w||^2 + weighted mean loss.
     tol: certified relative gap (P - D)/P to reach. max_iter: most passes over the data.
     intercept: "penalised" (as LinearSVC), "free" or "none".

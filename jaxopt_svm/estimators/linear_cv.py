@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import check_cv
 
 from jaxopt_svm.core.run import solve
 from jaxopt_svm.estimators.base import Classifier, as_key, in_precision, resolve_loss
@@ -19,12 +20,13 @@ RULES = ("best", "one_se")
 class LinearSVMCV(Classifier):
     """LinearSVM with lam from cross-validation; every model on the way is certified.
 
-    lams: the grid, or how many values from lam_max down. cv: folds, stratified and seeded, or
-    weights of shape (folds, n), zero = held out. rule: "best", or "one_se" for the largest lam within
-    one standard error. by: "error" or "loss". The rest as LinearSVM.
+    lams: the grid, or how many values from lam_max down. cv: folds, stratified and seeded; weights
+    of shape (folds, n), zero = held out; or a splitter or a list of (train, test) of scikit-learn.
+    rule: "best", or "one_se" for the largest lam within one standard error. by: "error" or "loss".
+    The rest as LinearSVM.
 
-    lam_, C_, lams_, cv_errors_ and cv_losses_ (folds, lams), cv_certificate_, cv_status_; and all of
-    LinearSVM's, from the fit on all examples.
+    lam_, C_, lams_, cv_errors_ and cv_losses_ (folds, lams), cv_certificate_, cv_status_; and all
+    of LinearSVM's, from the fit on all examples.
     """
 
     def __init__(
@@ -54,13 +56,23 @@ class LinearSVMCV(Classifier):
         self.method = method
         self.random_state = random_state
 
-    def _folds(self, cv: Any, weights: np.ndarray, rows: int) -> Any:
-        """A matrix of fold weights in the shape of the padded rows; a number as it is."""
-        if np.ndim(cv) != 2:
+    def _folds(self, codes: np.ndarray, weights: np.ndarray, rows: int) -> Any:
+        """A matrix of fold weights for the padded rows; a number as it is."""
+        cv, n = self.cv, weights.size
+        if isinstance(cv, int | np.integer):
             return cv
-        cv = np.asarray(cv)
-        if cv.shape[1] != weights.size:
-            raise ValueError(f"cv: expected weights of shape (folds, {weights.size}); {cv.shape}")
+        if not isinstance(cv, np.ndarray):  # scikit-learn's splitters and lists of splits
+            splits = list(check_cv(cv, codes, classifier=True).split(np.zeros((n, 1)), codes))
+            cv = np.zeros((len(splits), n))
+            for row, (train, test) in zip(cv, splits):
+                if (
+                    np.unique(np.concatenate([train, test])).size < n
+                    or np.intersect1d(train, test).size
+                ):
+                    raise ValueError("cv: a split must put every example into train or into test")
+                row[train] = 1.0
+        if cv.ndim != 2 or cv.shape[1] != n:
+            raise ValueError(f"cv: expected weights of shape (folds, {n}); got {cv.shape}")
         kept = cv[:, weights > 0]
         return np.pad(kept, ((0, 0), (0, rows - kept.shape[1])))
 
@@ -76,7 +88,7 @@ class LinearSVMCV(Classifier):
             problem = linear_problem(data, len(self.classes_), loss, 1.0, self.intercept)
             count = np.ndim(self.lams) == 0
             lams = default_lams(problem, count=int(self.lams)) if count else self.lams
-            folds = self._folds(self.cv, weights, problem.n)
+            folds = self._folds(codes, weights, problem.n)
             options |= {"method": self.method, "key": as_key(self.random_state)}
             found = cross_validate(problem, lams, folds, by=self.by, **options)
             lam = found.best_lam if self.rule == "best" else found.one_se_lam

@@ -11,10 +11,10 @@ import numpy as np
 
 from jaxopt_svm.problems.make import is_sparse
 
-__all__ = ["Padded", "bucket", "padded"]
+__all__ = ["LARGE", "ROWS", "Padded", "bucket", "padded"]
 
-LARGE = 4096  # rows; columns are padded up to WIDE
-WIDE = 64
+ROWS, COLUMNS = 64, 8  # at least; a program for so little data costs more to compile than to run
+LARGE, WIDE = 4096, 64  # no padding above
 DENSE = 2**20  # entries of a sparse matrix that may as well be stored
 
 
@@ -48,7 +48,7 @@ def padded(X: Any, codes: np.ndarray, weights: np.ndarray, columns: bool = True)
         if n * d > DENSE:
             return Padded(X, codes, weights)
         X = X.toarray()
-    rows, wide = bucket(n, 32, LARGE) - n, bucket(d, 4, WIDE) - d if columns else 0
+    rows, wide = bucket(n, ROWS, LARGE) - n, bucket(d, COLUMNS, WIDE) - d if columns else 0
     if not rows and not wide:
         return Padded(X, codes, weights)
     X = np.pad(X, ((0, rows), (0, wide)))

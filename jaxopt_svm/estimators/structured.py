@@ -48,7 +48,7 @@ class StructuredSVM(BaseEstimator):
 
     @staticmethod
     def _sequences(X) -> list[Any]:
-        if hasattr(X, "ndim") and X.ndim == 2 or not len(X):
+        if (hasattr(X, "ndim") and X.ndim == 2) or not len(X):
             raise ValueError("X: expected a list of matrices, one a sequence, and at least one")
         return [x if is_sparse(x) else np.asarray(x) for x in X]
 
