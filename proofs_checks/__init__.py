@@ -19,6 +19,7 @@ from proofs_checks import (
     bmrm_bounds,
     c_form,
     certificate_lemma,
+    certified_scores,
     cholesky_updates,
     conjugates,
     convex_in_w,
@@ -41,6 +42,7 @@ from proofs_checks import (
     huber_bounds,
     huber_sandwich,
     hydra_beta,
+    implicit_slope,
     kernel_counts,
     kernel_kkt,
     laplace_shrinks,
@@ -182,6 +184,9 @@ CLAIMS = tuple(
         logistic_map,
         map_reparametrised,
         laplace_shrinks,
+        # choosing lam
+        certified_scores,
+        implicit_slope,
         # kernel SVMs and their quadratic programs
         scalings,
         augmentation,

@@ -133,7 +133,7 @@ def _kernel(problem: KernelSVM, w, alpha, X, y, psi) -> ValidationSlope:
     kernel = jax.tree.map(jnp.asarray, problem.kernel)
     K, smooth = np.asarray(kernel.matrix(points, points)), problem.loss.smooth
     leaves, tree = jax.tree.flatten(kernel)
-    scores = lambda at: (lambda k: k.matrix(at, points) @ beta)
+    scores = lambda at: lambda k: k.matrix(at, points) @ beta
     # 1. what moves in the equations: rho, then each parameter, as (dK beta) on the training points
     pushes = []
     for k in range(len(leaves)):
