@@ -1,7 +1,12 @@
 """Model selection: lam_max, folds, cross-validation in one batch, certified predictions."""
 
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.selection.folds import fold_weights, stratified
@@ -9,6 +14,8 @@ from tests import toy
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
+FULL = pytest.mark.full
+REST = ("softmax", "kernel")
 TIGHT = {"rtol": 1e-7, "max_passes": 4000}
 
 
@@ -175,7 +182,7 @@ def test_the_grid_comes_from_lam_max_and_the_choice_follows_the_rules():
     assert by_loss.best_lam == 1.0 and "best lam 1" in repr(by_loss)
 
 
-@pytest.mark.parametrize("kind", ["kernel", "softmax", "squared"])
+@pytest.mark.parametrize("kind", ["squared", *(pytest.param(k, marks=FULL) for k in REST)])
 def test_other_problems_are_judged_by_their_own_measure(kind):
     X, y = three_classes(30)
     if kind == "kernel":
@@ -191,3 +198,147 @@ def test_other_problems_are_judged_by_their_own_measure(kind):
 
 
 # --- certified predictions -------------------------------------------------------------------
+
+
+def exactly(problem):
+    """The optimum to rounding, by a second-order method where there is one."""
+    return js.solve(problem, js.InteriorPointLowRank(), rtol=1e-12, max_passes=100)
+
+
+@pytest.mark.parametrize("intercept", ["none", "penalised", "free"])
+def test_certified_labels_are_those_of_the_exact_optimum(intercept):
+    X, y = toy.matrix(80, 4)
+    new = np.random.default_rng(1).normal(size=(400, 4))
+    problem = js.make_erm(X, y, lam=0.05, intercept=intercept)
+    exact = exactly(problem)
+    truth, shares = js.predict(problem, exact, new), []
+    for rtol in (0.3, 1e-2, 1e-5):
+        rough = js.solve(problem, js.InteriorPointLowRank(), rtol=rtol)
+        labels, sure = js.predict(problem, rough, new, certified=True)
+        assert np.array_equal(labels[sure], truth[sure])
+        lower, upper = js.decision_bounds(problem, rough, new)
+        scores = js.decision(problem, exact, new)
+        assert np.all((lower <= scores) & (scores <= upper))
+        shares.append(sure.mean())
+    assert shares[0] < shares[-1] and shares[-1] > 0.9, shares
+
+
+CLASSES = {
+    "classes": lambda X, y: js.make_one_vs_rest(X, y, lam=0.05, intercept="penalised"),
+    "softmax": lambda X, y: js.make_erm(X, y, loss=js.Softmax(), lam=0.05),
+    "kernel": lambda X, y: js.make_kernel_svm(X, y == "a", lam=0.05, intercept="penalised"),
+}
+
+
+@pytest.mark.parametrize("kind", ["classes", *(pytest.param(k, marks=FULL) for k in REST)])
+def test_certified_classes_are_those_of_the_exact_optimum(kind):
+    X, y = three_classes()
+    new = np.random.default_rng(1).normal(size=(200, 4))
+    problem = CLASSES[kind](X, y)
+    exact = js.solve(problem, rtol=1e-10, max_passes=4000)
+    truth = js.predict(problem, exact, new)
+    rough = js.solve(problem, rtol=1e-2)
+    labels, sure = js.predict(problem, rough, new, certified=True)
+    assert labels.shape == sure.shape == (200,)
+    assert np.array_equal(labels[sure], truth[sure]) and 0.05 < sure.mean() < 1.0
+    with pytest.raises(ValueError, match=r"certified: the distance .* Ball"):
+        js.predict(js.make_ball(X, y == "a", B=1.0), rough, new, certified=True)
+
+
+# --- the slope of a validation loss ----------------------------------------------------------
+
+
+def solved(problem):
+    if not problem.loss.smooth:
+        kernel = isinstance(problem, js.KernelSVM)
+        method = js.ActiveSet(capacity=64) if kernel else js.InteriorPointLowRank()
+        return js.solve(problem, method, rtol=1e-13, max_passes=200)
+    if problem.intercept != "free":
+        return js.solve(problem, rtol=1e-13, max_passes=3000)
+    # no method is this tight with a free intercept: Newton's steps on the host
+    X, y, c = (np.asarray(a) for a in (problem.rows.X, problem.y, problem.c))
+    w, lam = np.zeros(X.shape[1]), float(problem.lam)
+    penalty = lam * np.r_[np.ones(X.shape[1] - 1), 0.0]
+    for _ in range(30):
+        p = 1 / (1 + np.exp(y * (X @ w)))
+        H = np.diag(penalty) + X.T @ ((c * p * (1 - p))[:, None] * X)
+        w = w - np.linalg.solve(H, penalty * w - X.T @ (c * y * p))
+    point = problem.complete(js.Point(jnp.asarray(w)))
+    assert problem.certificate(point).gap < 1e-12
+    return SimpleNamespace(w=w, dual=point.dual, lam=problem.lam, point=point)
+
+
+SLOPES = {
+    "logistic free": (js.Logistic(), "free", None),
+    "smooth": (js.SmoothHinge(0.5), "penalised", None),
+    "hinge": (js.Hinge(), "none", None),
+    "hinge free": (js.Hinge(), "free", None),
+    "kernel hinge": (js.Hinge(), "penalised", js.RBF(0.3)),
+    "kernel squared hinge": (js.SquaredHinge(), "none", js.RBF(0.3)),
+}
+
+
+@pytest.mark.parametrize("case", SLOPES)
+def test_the_slope_of_a_validation_loss_is_its_difference(case):
+    loss, intercept, kernel = SLOPES[case]
+    X, y = toy.matrix(40, 8)
+    new, labels = toy.matrix(30, 8, seed=3)
+
+    def at(shift=0.0, wider=0.0):
+        options = {"loss": loss, "lam": 0.05 * np.exp(shift), "intercept": intercept}
+        if kernel is None:
+            problem = js.make_erm(X, y, **options)
+        else:
+            problem = js.make_kernel_svm(X, y, kernel=js.RBF(0.3 + wider), **options)
+        return js.validation_slope(problem, solved(problem), new, labels, loss=js.Logistic())
+
+    h, found = 1e-4, at()
+    rtol = 1e-4 if loss.smooth else 1e-6
+    difference = (at(h).value - at(-h).value) / (2 * h)
+    assert found.log_lam == pytest.approx(difference, rel=rtol) and abs(difference) > 1e-4
+    if kernel is not None:
+        difference = (at(wider=h).value - at(wider=-h).value) / (2 * h)
+        gamma = jax.tree.leaves(found.kernel)[0]
+        assert gamma == pytest.approx(difference, rel=1e-4) and abs(difference) > 1e-4
+
+
+def test_sparse_rows_have_the_slopes_of_dense_ones():
+    X, y = toy.matrix(40, 4)
+    found = []
+    for rows in (X, sp.csr_matrix(X)):
+        problem = js.make_erm(rows, y, lam=0.05)
+        dense = js.make_erm(X, y, lam=0.05)
+        found.append(js.validation_slope(problem, exactly(dense), rows[:10], y[:10]))
+    assert found[0].margin == found[1].margin
+    np.testing.assert_allclose(found[0][:2], found[1][:2], rtol=1e-10)
+
+
+def test_slopes_are_refused_where_there_are_none():
+    X, y = toy.matrix(40, 4)
+    problem = js.make_erm(X, y, lam=0.05)
+    one = exactly(problem)
+    with pytest.raises(ValueError, match="not a batch"):
+        js.validation_slope(problem, SimpleNamespace(lam=np.ones(2)), X, y)
+    with pytest.raises(ValueError, match=r"label 3\.0 is not one of"):
+        js.validation_slope(problem, one, X, y + 2)
+    with pytest.raises(ValueError, match="Absolute has no formula"):
+        js.validation_slope(js.make_erm(X, y, loss=js.Absolute()), one, X, y)
+
+
+# --- hand-over -------------------------------------------------------------------------------
+
+
+def test_a_solution_of_one_method_starts_any_other():
+    X, y = toy.matrix(80, 4)
+    problem = js.make_erm(X, y, lam=0.02)
+    first = js.solve(problem, js.SGD(), rtol=0.2)
+    second = js.solve(problem, js.SDCA(), rtol=1e-2, start=first)
+    third = js.solve(problem, js.InteriorPointLowRank(), rtol=1e-9, start=second)
+    assert {first.status, second.status, third.status} == {"converged"}
+    # what was found is not lost: the next one begins with a dual at least as good
+    assert second.trace.dual[0] >= first.certificate.dual - 1e-12
+    alone = js.solve(problem, js.SDCA(), rtol=1e-2)
+    assert second.trace.gap[0] < alone.trace.gap[0] and second.passes <= alone.passes
+    cold = js.solve(problem, js.InteriorPointLowRank(), rtol=1e-9)
+    assert third.trace.gap[0] < cold.trace.gap[0] and third.passes <= cold.passes
+    np.testing.assert_allclose(third.certificate.primal, cold.certificate.primal, rtol=1e-8)

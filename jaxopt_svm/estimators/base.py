@@ -95,7 +95,7 @@ def report(model: Any, solution: Solution) -> None:
     model.n_iter_ = max(1, int(np.max(solution.passes)))
     model.status_ = str(statuses[0]) if np.ndim(solution.status) == 0 else statuses
     model.certificate_ = Certificate(*(np.asarray(f) for f in solution.certificate))
-    bad = [s for s in statuses if s not in GOOD]
+    bad = [str(s) for s in statuses if s not in GOOD]
     if bad:
         warnings.warn(
             f"{type(model).__name__} ended as {bad[0]!r} after {model.n_iter_} passes with a "

@@ -115,7 +115,8 @@ class KernelSVM(Classifier):
         options = {"loss": loss, "lam": lam, "intercept": self.intercept}
         with in_precision(X.dtype):
             rows = X[:, used] if given else X
-            data = padded(rows, codes, weights, columns=False)
+            # columns of zeros change no named kernel; one of the user's own might count them
+            data = padded(rows, codes, weights, columns=isinstance(self.kernel, str) and not given)
             points = data.X
             if given:  # a padded Gram matrix: the rows added are orthogonal to all
                 points = np.pad(points, ((0, 0), (0, len(points) - points.shape[1])))
@@ -143,6 +144,7 @@ class KernelSVM(Classifier):
         support = np.flatnonzero((beta != 0).any(axis=0))
         self.support_ = used[support]
         self.support_vectors_ = X[self.support_] if not given else np.empty((0, 0), X.dtype)
+        self._width = points.shape[1]
         self.dual_coef_ = np.ascontiguousarray(beta[:, support])
         self.lam_ = lam
         report(self, solution)
@@ -157,15 +159,16 @@ class KernelSVM(Classifier):
         dtype = self.dual_coef_.dtype
         with in_precision(dtype):
             rows, m = len(X), self.dual_coef_.shape[1]
+            wide = ((0, 0), (0, self._width - X.shape[1]))
             fill = lambda A, size: np.pad(A.astype(dtype), ((0, size - len(A)), (0, 0)))
-            points = fill(self.support_vectors_, bucket(m, ROWS, LARGE))
+            points = np.pad(fill(self.support_vectors_, bucket(m, ROWS, LARGE)), wide)
             coefficients = fill(self.dual_coef_.T, len(points)).T
             kernel = self._fitted_kernel + constant if constant else self._fitted_kernel
             found = _products(
                 kernel,
                 jnp.asarray(points),
                 jnp.asarray(coefficients),
-                jnp.asarray(fill(X, bucket(rows, ROWS, LARGE))),
+                jnp.asarray(np.pad(fill(X, bucket(rows, ROWS, LARGE)), wide)),
             )
             scores, squares = (np.asarray(part)[:rows] for part in found)
         return scores + self.intercept_, np.sqrt(squares)

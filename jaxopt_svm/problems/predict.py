@@ -54,17 +54,21 @@ def _lengths(problem: Any, solution: Solution, X: Any) -> np.ndarray:
     return np.sqrt(np.maximum(squares - problem.regularizer.free, 0.0))
 
 
+def _refuse_unbounded(problem: Any) -> None:
+    if not isinstance(problem, ERM | KernelSVM):
+        raise ValueError(
+            "certified: the distance to the optimum is known for linear and kernel problems with a "
+            f"penalty; got {type(problem).__name__}"
+        )
+
+
 def decision_bounds(problem: Any, solution: Solution, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """(lower, upper): between them lie the scores of the exact optimum, by the certificate.
 
     Shapes as ``decision``. With m outputs the bounds are for comparing two of them: any difference
     of exact scores lies between lower - upper and upper - lower (problems/nearby.py).
     """
-    if not isinstance(problem, ERM | KernelSVM):
-        raise ValueError(
-            "certified: the distance to the optimum is known for linear and kernel problems with a "
-            f"penalty; got {type(problem).__name__}"
-        )
+    _refuse_unbounded(problem)
     scores = decision(problem, solution, X).astype(np.float64)
     lengths = _lengths(problem, solution, X)
     r = radius(solution.certificate, solution.lam)
@@ -110,9 +114,9 @@ def predict(problem: Any, solution: Solution, X: Any, *, certified: bool = False
     certified: return (labels, certain), booleans of the same shape: True where the exact optimum
       gives the same label, whatever it is within the certificate's gap.
     """
+    if certified:
+        _refuse_unbounded(problem)
     if isinstance(problem, Structured):
-        if certified:
-            raise ValueError("certified: not for structured problems; decode says no scores")
         return decode(problem, solution, X)
     if certified and problem.labels is None:
         raise ValueError("certified: for labels; js.decision_bounds bounds the scores of targets")
