@@ -1,13 +1,13 @@
 r"""How long does cross-validation take in one certified batch, beside GridSearchCV(LinearSVC)?
 
 20 lambdas x 5 folds on a9a, 20 x 5 x 10 classes on usps and on 10,000 rows of MNIST: hinge,
-penalised intercept (as LinearSVC), lambda from lam_max down by 1e-4, float32, every model certified
+penalised intercept (as LinearSVC), lambda from lam_max down by 1e-5, float32, every model certified
 to a relative gap of 1e-3. GridSearchCV has the same folds, C = 1/(lambda rows), n_jobs=2, no refit.
 
-Equal objectives: LinearSVC takes the loosest tol of a ladder at which its objectives, on the first
-fold and averaged over classes and some of the lambdas, are within 1e-3 of our lower bounds; how far
-the worst of them is above is reported, ours being at most 1e-3 by certificate. Our time is given
-with and without compilation.
+Equal objectives: LinearSVC takes the loosest tol of a ladder at which none of its objectives, over
+the classes and some of the lambdas of the first fold, is more than 1e-3 above ours (which are within
+1e-3 of the optimum by certificate), or the last of the ladder; the largest excess is reported. Our
+time is given with and without compilation.
 """
 
 import os
@@ -67,10 +67,10 @@ def peer_model(C: float, tol: float, max_iter: int) -> Any:
 
 
 def excess(problem, X, y, train, found, tol: float, size: Size) -> np.ndarray:
-    """(lams tried, classes) of the first fold: LinearSVC's P above our D, relative."""
+    """(lams tried, classes) of the first fold: LinearSVC's P above ours, relative."""
     picked = np.unique(np.linspace(0, len(found.lams) - 1, size.tried).astype(int))
     K = len(problem.labels) if len(problem.labels) > 2 else 1
-    dual = np.asarray(found.certificate.dual).reshape(size.folds, K, -1)[0]
+    ours = np.asarray(found.certificate.primal).reshape(size.folds, K, -1)[0]
     rows = np.append(X[train], np.ones((len(train), 1), X.dtype), axis=1).astype(np.float64)
     above = []
     for j in picked:
@@ -82,7 +82,7 @@ def excess(problem, X, y, train, found, tol: float, size: Size) -> np.ndarray:
         for k, (w, name) in enumerate(zip(W, names)):
             signs = np.where(y[train] == name, 1.0, -1.0)
             P = lam / 2 * w @ w + np.mean(np.maximum(0.0, 1.0 - signs * (rows @ w)))
-            above.append((P - dual[k, j]) / P)
+            above.append((P - ours[k, j]) / ours[k, j])
     return np.array(above).reshape(len(picked), K)
 
 
@@ -103,7 +103,7 @@ def measure(name: str, size: Size) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # that it has not converged shows in its objective
         for tol in TOLS:
             above = excess(problem, X, y, splits[0][0], found, tol, size)
-            if above.mean() <= RTOL:
+            if above.max() <= RTOL:
                 break
         search = need("sklearn.model_selection", "the comparison").GridSearchCV(
             peer_model(1.0, tol, size.max_iter),
@@ -128,7 +128,6 @@ def measure(name: str, size: Size) -> dict[str, Any]:
         "seconds_with_compilation": seconds[0],
         "linear_svc_seconds": theirs,
         "linear_svc_tol": tol,
-        "linear_svc_mean_excess": float(above.mean()),
         "linear_svc_largest_excess": float(above.max()),
         "ratio": theirs / seconds[1],
         "ratio_with_compilation": theirs / seconds[0],
