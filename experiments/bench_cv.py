@@ -5,9 +5,9 @@ penalised intercept (as LinearSVC), lambda from lam_max down by 1e-5, float32, e
 to a relative gap of 1e-3. GridSearchCV has the same folds, C = 1/(lambda rows), n_jobs=2, no refit.
 
 Equal objectives: LinearSVC takes the loosest tol of a ladder at which none of its objectives, over
-the classes and some of the lambdas of the first fold, is more than 1e-3 above ours (which are within
-1e-3 of the optimum by certificate), or the last of the ladder; the largest excess is reported. Our
-time is given with and without compilation.
+the classes and some of the lambdas of the first fold, is more than 1e-3 above ours (which are
+within 1e-3 of the optimum by certificate), or the last of the ladder; the largest excess is
+reported. Our time is given with and without compilation.
 """
 
 import os

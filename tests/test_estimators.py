@@ -1,9 +1,12 @@
 """Estimators: scikit-learn's own checks, its referees, certificates, and what they refuse."""
 
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,6 +253,21 @@ def test_the_estimators_work_with_x64_off_and_inside_scikit_learn():
         )
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_of_the_documentation_run():
+    root = pathlib.Path(__file__).parent.parent
+    for page in ("README.md", "docs/from_scikit_learn.md"):
+        blocks = re.findall(r"```python( cli)?\n(.*?)```", (root / page).read_text(), re.S)
+        assert any(extra for extra, _ in blocks)
+        names: dict[str, Any] = {}
+        if page == "README.md":  # the data of its first example; the blocks before are CI's
+            rng = np.random.default_rng(0)
+            names = {"X": rng.normal(size=(90, 4)), "y": np.arange(90) % 2}
+            blocks = [block for block in blocks if block[0]]
+        for _, code in blocks:
+            exec(code, names)
+        assert names["certain"].dtype == bool
 
 
 def test_without_scikit_learn_the_extra_is_named():
