@@ -4,8 +4,8 @@ Breast cancer, half of it to train on and half to validate: the logistic loss on
 logistic model, of a linear SVM and of a kernel SVM, as a function of log lambda (and log gamma). A
 grid is swept, then Adam of optax walks from either end of it: every step solves tightly from the
 last solution, takes js.validation_slope and moves. The hinge's curve has kinks, and a walk may end
-in a local minimum of it; what is compared is the loss they end with. The kernel's grid has one width,
-scikit-learn's gamma="scale", and its walks move the width too: they may end below the grid.
+in a local minimum of it; what is compared is the loss they end with. The kernel's grid has one
+width, scikit-learn's gamma="scale", and its walks move the width too: they may end below the grid.
 """
 
 import time

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn import base
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
@@ -48,6 +48,10 @@ LIGHT = (
 )
 
 
+def clone(model) -> Any:
+    return base.clone(model)
+
+
 def three(n: int = 60, d: int = 3, seed: int = 0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
@@ -68,7 +72,8 @@ MODELS = {"linear": LinearSVM(), "cv": LinearSVMCV(lams=3, cv=2), "kernel": Kern
 @pytest.mark.parametrize("name", MODELS)
 def test_light_checks(name):
     done = []
-    for model, check in estimator_checks.estimator_checks_generator(MODELS[name]):
+    checks: Any = estimator_checks.estimator_checks_generator(MODELS[name])
+    for model, check in checks:
         if check.func.__name__ in LIGHT:
             check(model)
             done.append(check.func.__name__)

@@ -109,13 +109,24 @@ def report(model: Any, solution: Solution) -> None:
 class Classifier(ClassifierMixin, BaseEstimator):
     """Reading, scoring and certifying; a subclass has ``fit`` and ``_scores``."""
 
+    # set by fit
+    classes_: np.ndarray
+    intercept_: np.ndarray
+    n_iter_: int
+    status_: Any
+    certificate_: Certificate
+    lam_: float
+    radius_: np.ndarray
+    intercept_range_: np.ndarray
+
     def _accepted(self) -> dict[str, Any]:
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         return {"accept_sparse": sparse, "dtype": [np.float64, np.float32]}
 
     def _examples(self, X, y, sample_weight, class_weight) -> tuple[Any, np.ndarray, np.ndarray]:
         """X, (n,) classes as numbers and (n,) weights; sets ``classes_``."""
-        X, y = validate_data(self, X, y, **self._accepted())
+        found: Any = validate_data(self, X, y, **self._accepted())
+        X, y = found
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -47,14 +47,14 @@ class KernelSVM(Classifier):
 
     def __init__(
         self,
-        kernel="rbf",
+        kernel: Any = "rbf",
         *,
         C=None,
         lam=None,
-        gamma="scale",
+        gamma: Any = "scale",
         degree=3,
         coef0=0.0,
-        loss="hinge",
+        loss: Any = "hinge",
         tol=1e-4,
         max_iter=1000,
         intercept="free",

@@ -61,9 +61,11 @@ class LinearSVM(Classifier):
     on the distance of coef_ to the exact optimum).
     """
 
+    coef_: np.ndarray
+
     def __init__(
         self,
-        loss="hinge",
+        loss: Any = "hinge",
         *,
         C=None,
         lam=None,

@@ -29,12 +29,14 @@ class LinearSVMCV(Classifier):
     of LinearSVM's, from the fit on all examples.
     """
 
+    coef_: np.ndarray
+
     def __init__(
         self,
-        loss="hinge",
+        loss: Any = "hinge",
         *,
-        lams=20,
-        cv=5,
+        lams: Any = 20,
+        cv: Any = 5,
         rule="best",
         by="error",
         tol=1e-3,
@@ -62,7 +64,8 @@ class LinearSVMCV(Classifier):
         if isinstance(cv, int | np.integer):
             return cv
         if not isinstance(cv, np.ndarray):  # scikit-learn's splitters and lists of splits
-            splits = list(check_cv(cv, codes, classifier=True).split(np.zeros((n, 1)), codes))
+            splitter: Any = check_cv(cv, codes, classifier=True)
+            splits = list(splitter.split(np.zeros((n, 1)), codes))
             cv = np.zeros((len(splits), n))
             for row, (train, test) in zip(cv, splits):
                 if (

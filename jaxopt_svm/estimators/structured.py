@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +27,8 @@ class StructuredSVM(BaseEstimator):
 
     coef_ (d,), classes_, n_features_in_, n_iter_, status_, certificate_.
     """
+
+    status_: str  # set by fit, as the rest
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class StructuredSVM(BaseEstimator):
         dtype = self.coef_.dtype
         X = [x.astype(dtype) for x in X]
         with in_precision(dtype):
-            zero = np.zeros(0, dtype)
+            zero = jnp.zeros(0, dtype)
             problem = Structured(
                 model=self._model, x=None, y=zero, c=zero, lam=zero, labels=self._labels,
                 bias=self.bias,

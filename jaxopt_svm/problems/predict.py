@@ -131,4 +131,5 @@ def predict(problem: Any, solution: Solution, X: Any, *, certified: bool = False
     labels = np.asarray(problem.labels)[best]
     if not certified:
         return labels
-    return labels, certain(*map(arrange, decision_bounds(problem, solution, X)), several)
+    lower, upper = decision_bounds(problem, solution, X)
+    return labels, certain(arrange(lower), arrange(upper), several)
