@@ -129,7 +129,7 @@ from jaxopt_svm.methods.primal.step_rules import (
     Schedule,
 )
 from jaxopt_svm.problems.ball import Ball, make_ball
-from jaxopt_svm.problems.batch import one_vs_rest, stacked
+from jaxopt_svm.problems.batch import crossed, make_one_vs_rest, one_vs_rest, stacked
 from jaxopt_svm.problems.convert import (
     C_from_lam,
     lam_from_C,
@@ -165,7 +165,7 @@ from jaxopt_svm.problems.population import (
     error_decomposition,
     make_population,
 )
-from jaxopt_svm.problems.predict import decision, predict
+from jaxopt_svm.problems.predict import decision, decision_bounds, predict
 from jaxopt_svm.problems.recertify import recertify
 from jaxopt_svm.problems.regularizers import L2, ElasticNet
 from jaxopt_svm.problems.structured import (
@@ -192,7 +192,10 @@ from jaxopt_svm.problems.structured import (
     tree_hinge,
 )
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
-from jaxopt_svm.wrappers import estimators
+from jaxopt_svm.selection.cross_validation import CrossValidation, cross_validate
+from jaxopt_svm.selection.implicit import ValidationSlope, validation_slope
+from jaxopt_svm.selection.lam_max import closed_form, lam_max
+from jaxopt_svm.wrappers import gradient_estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
 from jaxopt_svm.wrappers.averages import (
     minibatch_sgd,
@@ -211,7 +214,7 @@ from jaxopt_svm.wrappers.tune_step import tune_step
 __version__ = "0.1.0"
 
 __all__ = [
-    "estimators",
+    "gradient_estimators",
     "ConvexTheta",
     "Damping",
     "DfSDCA",
@@ -441,4 +444,14 @@ __all__ = [
     "structured_rmsprop",
     "EarlyStopping",
     "tune_step",
+    # model selection
+    "CrossValidation",
+    "ValidationSlope",
+    "validation_slope",
+    "closed_form",
+    "cross_validate",
+    "crossed",
+    "decision_bounds",
+    "lam_max",
+    "make_one_vs_rest",
 ]

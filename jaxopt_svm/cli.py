@@ -22,7 +22,8 @@ from jaxopt_svm.data.extra import need
 from jaxopt_svm.data.folders import VARIABLE, cache_folder, data_folders
 from jaxopt_svm.data.named import place_of
 from jaxopt_svm.problems.make import INTERCEPTS
-from jaxopt_svm.report import aligned, lanes, text
+from jaxopt_svm.report import aligned, cv_report, cv_text, lanes, text
+from jaxopt_svm.selection.cross_validation import CHOICES
 
 __all__ = ["main", "parse_lams", "set_up_jax"]
 
@@ -40,6 +41,7 @@ examples:
   python -m jaxopt_svm sweep a9a --lams 1e-5:1e-1:32 --holdout 0.2 --plot results/a9a.png
   python -m jaxopt_svm sweep mine.csv --loss logistic --intercept penalised --lams 1e-3
   python -m jaxopt_svm sweep diabetes --loss squared --json
+  python -m jaxopt_svm cv satimage --folds 5 --plot results/satimage.png
   python -m jaxopt_svm methods
   python -m jaxopt_svm data
 """
@@ -169,6 +171,59 @@ def _sweep(args) -> None:
     print(json.dumps(report, allow_nan=False) if args.json else text(report, _word(loss)))
 
 
+# --- cv ------------------------------------------------------------------------------------
+
+
+def _cv(args) -> None:
+    # 1. everything that can be refused is refused before anything is read or compiled
+    lams = None if args.lams is None else parse_lams(args.lams)
+    method = None if args.method is None else registry.named(args.method)
+    loss = LOSSES[args.loss]()
+    plot = None if args.plot is None else _writable("--plot", args.plot)
+    if plot is not None:
+        plots.check_format(plot)
+    set_up_jax(x64=not args.float32)
+    # 2. the problem: more than two labels are classes, each against the rest
+    data = load(args.data)
+    X = data.X.astype(np.float32 if args.float32 else np.float64)
+    several = not loss.regression and np.unique(data.y).size > 2
+    make = js.make_one_vs_rest if several else js.make_erm
+    problem = make(X, data.y, loss=loss, intercept=args.intercept)
+    # 3. lam x folds (x classes) as one batch
+    started = time.perf_counter()
+    found = js.cross_validate(
+        problem,
+        lams,
+        args.folds,
+        method=method,
+        rtol=args.rtol,
+        max_passes=args.max_passes,
+        seed=args.seed,
+        key=jax.random.key(args.seed),
+        by=args.by,
+        progress=args.progress,
+    )
+    seconds = time.perf_counter() - started
+    # 4. what was found
+    report = {
+        "data": {"name": data.name, "note": data.note, "rows": X.shape[0], "columns": X.shape[1]},
+        "classes": len(problem.labels or ()),
+        "folds": args.folds,
+        "loss": args.loss,
+        "intercept": args.intercept,
+        "rtol": args.rtol,
+        "seed": args.seed,
+        "dtype": str(problem.c.dtype),
+        "error": "root mean squared error" if loss.regression else "share of wrong labels",
+        "seconds": seconds,
+        **cv_report(found),
+    }
+    if plot is not None:
+        title = f"{data.name}, {args.loss}, {args.folds} folds"
+        plots.cv_figure(found, title=title, error=report["error"]).savefig(plot)
+    print(json.dumps(report, allow_nan=False) if args.json else cv_text(report, _word(loss)))
+
+
 def _word(loss) -> str:
     return "rmse" if loss.regression else "error"
 
@@ -220,6 +275,23 @@ class _Parser(argparse.ArgumentParser):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
 
+def _add_problem_options(add) -> None:
+    """What sweep and cv share: data, loss, method, precision, output."""
+    add("data", nargs="?", default="breast_cancer", metavar="DATA",
+        help="a name (see `data`), synthetic:N:D, or a file: svmlight, .csv with the label in the "
+        "last column, .npz with X and y (default: breast_cancer)")  # fmt: skip
+    add("--rtol", type=float, default=1e-3, help="relative gap to reach (default: %(default)s)")
+    add("--method", metavar="NAME", help="see `methods` (default: chosen for the problem)")
+    add("--loss", choices=LOSSES, default="hinge", help="default: %(default)s; squared and "
+        "absolute are for real targets")  # fmt: skip
+    add("--intercept", choices=INTERCEPTS, default="none", help="default: %(default)s")
+    add("--max-passes", type=int, default=MAX_PASSES, metavar="N",
+        help="passes over the data before a lambda is given up (default: %(default)s)")  # fmt: skip
+    add("--json", action="store_true", help="print one JSON object instead of the table")
+    add("--progress", action="store_true", help="show a progress bar")
+    add("--float32", action="store_true", help="compute in single precision")
+
+
 def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
     parser = _Parser(
@@ -228,7 +300,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=form,
     )
-    commands = parser.add_subparsers(required=True, metavar="sweep | methods | data")
+    commands = parser.add_subparsers(required=True, metavar="sweep | cv | methods | data")
 
     sweep = commands.add_parser(
         "sweep",
@@ -239,26 +311,33 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=form,
     )
     add = sweep.add_argument
-    add("data", nargs="?", default="breast_cancer", metavar="DATA",
-        help="a name (see `data`), synthetic:N:D, or a file: svmlight, .csv with the label in the "
-        "last column, .npz with X and y (default: breast_cancer)")  # fmt: skip
+    _add_problem_options(add)
     add("--lams", default="1e-4:1e0:16", metavar="A:B:COUNT",
         help="smallest:largest:count, a comma list, one number (default: %(default)s)")  # fmt: skip
-    add("--rtol", type=float, default=1e-3, help="relative gap to reach (default: %(default)s)")
-    add("--method", metavar="NAME", help="see `methods` (default: chosen for the problem)")
-    add("--loss", choices=LOSSES, default="hinge", help="default: %(default)s; squared and "
-        "absolute are for real targets")  # fmt: skip
-    add("--intercept", choices=INTERCEPTS, default="none", help="default: %(default)s")
     add("--holdout", type=float, metavar="SHARE", help="share of the rows to keep for testing")
     add("--seed", type=int, default=0, help="of the split and of the solver (default: 0)")
-    add("--max-passes", type=int, default=MAX_PASSES, metavar="N",
-        help="passes over the data before a lambda is given up (default: %(default)s)")  # fmt: skip
-    add("--json", action="store_true", help="print one JSON object instead of the table")
     add("--plot", metavar="FILE", help="draw the sweep; the ending chooses the format (.png, .pdf)")
     add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
-    add("--progress", action="store_true", help="show a progress bar")
-    add("--float32", action="store_true", help="compute in single precision")
     sweep.set_defaults(run=_sweep)
+
+    cv = commands.add_parser(
+        "cv",
+        help="cross-validate a grid of lambda, all folds and classes at once",
+        description="Train every lambda on every fold (and every class against the rest) in one "
+        "batched program, each certified, and print the error and the loss on what the folds hold "
+        "out. <- marks the best lambda, <-- the largest within one standard error.",
+        epilog=EXAMPLES,
+        formatter_class=form,
+    )
+    add = cv.add_argument
+    _add_problem_options(add)
+    add("--lams", metavar="A:B:COUNT",
+        help="as for sweep (default: 20 values from lam_max down by 1e-5)")  # fmt: skip
+    add("--folds", type=int, default=5, help="stratified (default: %(default)s)")
+    add("--seed", type=int, default=0, help="of the folds and of the solver (default: 0)")
+    add("--by", choices=CHOICES, default="error", help="what to choose by (default: %(default)s)")
+    add("--plot", metavar="FILE", help="draw the curves; the ending chooses the format")
+    cv.set_defaults(run=_cv)
 
     methods = commands.add_parser("methods", help="list the methods and what they need")
     methods.add_argument("--json", action="store_true", help="print a JSON list instead")

@@ -1,4 +1,4 @@
-"""The figure of a sweep: how each lam converged, and what the path looks like."""
+"""The figures of a sweep and of a cross-validation."""
 
 import pathlib
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from jaxopt_svm.core.solution import Solution
 from jaxopt_svm.data.extra import need
 
-__all__ = ["check_format", "sweep_figure"]
+__all__ = ["check_format", "cv_figure", "sweep_figure"]
 
 COLOURS = "viridis"
 BRIGHTEST = 0.88  # the map's last yellow is too pale on white
@@ -97,4 +97,37 @@ def sweep_figure(
     if held_out is not None:
         errors.legend(frameon=False, loc="best")
     figure.align_ylabels([objective, errors])
+    return figure
+
+
+def cv_figure(found: Any, *, title: str, error: str = "error") -> Any:
+    """Mean error and loss over the folds with one standard error, each fold faintly behind.
+
+    found: a CrossValidation. Vertical lines: the best lam, and the one-standard-error lam.
+    """
+    lams, order = np.asarray(found.lams), np.argsort(found.lams)
+    figure = _figure(figsize=(9, 3.8), layout="constrained", dpi=150)
+    relative = np.asarray(found.certificate.gap) / np.abs(np.asarray(found.certificate.primal))
+    figure.suptitle(f"{title}: {relative.size:,} models, largest relative gap {relative.max():.1e}")
+    panels = zip(figure.subplots(1, 2), (found.errors, found.losses), (error, "loss"))
+    for axes, values, name in panels:
+        colour = HELD_OUT if name == error else TRAIN
+        mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        axes.plot(lams[order], values[:, order].T, color=colour, linewidth=0.7, alpha=0.25)
+        axes.errorbar(
+            lams[order], mean[order], spread[order], color=colour, marker="o", markersize=3.5,
+            linewidth=1.3, capsize=2,
+        )  # fmt: skip
+        for lam, style, text in (
+            (found.best_lam, "-", "best"),
+            (found.one_se_lam, "--", "one standard error"),
+        ):
+            label = f"{text}: {lam:.2g}"
+            axes.axvline(lam, color="0.4", linewidth=0.9, linestyle=style, label=label)
+        axes.set_xscale("log")
+        axes.set(xlabel="lambda", ylabel=f"held-out {name}")
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25, linewidth=0.6)
+    axes.legend(frameon=False, loc="best")
     return figure

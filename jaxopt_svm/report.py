@@ -1,4 +1,4 @@
-"""What a sweep found, as records for json and as a table for people."""
+"""What a sweep or a cross-validation found, as records for json and as a table for people."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 
 import jaxopt_svm as js
 
-__all__ = ["aligned", "lanes", "text"]
+__all__ = ["aligned", "cv_report", "cv_text", "lanes", "text"]
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
@@ -68,3 +68,61 @@ def text(report: dict[str, Any], word: str) -> str:
         for lane in lanes
     ]
     return summary + "\n" + aligned([header, *rows], left=(4,))
+
+
+def cv_report(found: js.CrossValidation) -> dict[str, Any]:
+    """A record a lambda, over the folds (and classes), ready for json."""
+    relative = np.asarray(found.certificate.gap) / np.abs(np.asarray(found.certificate.primal))
+    over = tuple(range(relative.ndim - 1))
+    done = (found.status == js.Status.CONVERGED).sum(axis=over)
+    se = lambda values: values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    columns = {
+        "lam": found.lams,
+        "error": found.errors.mean(axis=0),
+        "error_se": se(found.errors),
+        "loss": found.losses.mean(axis=0),
+        "loss_se": se(found.losses),
+        "largest_relative_gap": relative.max(axis=over),
+        "certified": done,
+        "passes": found.passes.max(axis=over),
+    }
+    rows = [
+        {name: values[k].item() for name, values in columns.items()} for k in range(len(found.lams))
+    ]
+    return {
+        "by": found.by,
+        "models": int(relative.size),
+        "best_lam": found.best_lam,
+        "one_se_lam": found.one_se_lam,
+        "lams": rows,
+    }
+
+
+def cv_text(report: dict[str, Any], word: str) -> str:
+    """A line that sums up, and a table with one row a lambda."""
+    data, lams = report["data"], report["lams"]
+    done = sum(row["certified"] for row in lams)
+    classes = f" x {report['classes']} classes" if report["classes"] > 2 else ""
+    summary = (
+        f"{data['name']}: {data['rows']:,} rows x {data['columns']:,} columns, {report['loss']}, "
+        f"{report['dtype']}: {len(lams)} lambdas x {report['folds']} folds{classes}, {done:,} of "
+        f"{report['models']:,} models certified to {report['rtol']:g} in {report['seconds']:.1f} s"
+    )
+    mark = {report["one_se_lam"]: "<-- one standard error"} | {report["best_lam"]: "<- best"}
+    if report["one_se_lam"] == report["best_lam"]:
+        mark = {report["best_lam"]: "<- best, also by one standard error"}
+    header = ["lambda", word, "+-", "loss", "+-", "largest gap", "passes", ""]
+    rows = [
+        [
+            f"{row['lam']:.3g}",
+            f"{row['error']:.4f}",
+            f"{row['error_se']:.4f}",
+            f"{row['loss']:.4f}",
+            f"{row['loss_se']:.4f}",
+            f"{row['largest_relative_gap']:.1e}",
+            f"{row['passes']:,}",
+            mark.get(row["lam"], ""),
+        ]
+        for row in lams
+    ]
+    return summary + "\n" + aligned([header, *rows], left=(7,))

@@ -21,6 +21,7 @@ from proofs_checks import (
     bmrm_bounds,
     c_form,
     certificate_lemma,
+    certified_scores,
     cholesky_updates,
     conjugates,
     convex_in_w,
@@ -44,6 +45,7 @@ from proofs_checks import (
     huber_bounds,
     huber_sandwich,
     hydra_beta,
+    implicit_slope,
     kernel_counts,
     kernel_kkt,
     laplace_shrinks,
@@ -187,6 +189,9 @@ CLAIMS = tuple(
         logistic_map,
         map_reparametrised,
         laplace_shrinks,
+        # choosing lam
+        certified_scores,
+        implicit_slope,
         # kernel SVMs and their quadratic programs
         scalings,
         augmentation,

@@ -1,4 +1,7 @@
-"""Print the Python blocks of the README, so that what users copy is what CI runs."""
+"""Print the Python blocks of the README, so that what users copy is what CI runs.
+
+Blocks marked ``python cli`` need that extra: tests/test_estimators.py runs them.
+"""
 
 import pathlib
 import re

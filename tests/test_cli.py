@@ -149,3 +149,31 @@ def test_data_lists_every_set(capsys):
     assert cli.main(["data"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in ("breast_cancer", "a9a.t", "synthetic:N:D"))
+
+
+# --- cv --------------------------------------------------------------------------------------
+
+CV = ["--folds", "2", "--lams", "1,2", "--rtol", "0.2"]
+
+
+def test_cv_prints_a_table_draws_and_agrees_with_the_library(capsys, small, tmp_path):
+    picture = tmp_path / "cv.png"
+    assert cli.main(["cv", small, *CV, "--plot", str(picture)]) == 0
+    summary, header, *rows = capsys.readouterr().out.splitlines()
+    assert "2 lambdas x 2 folds, 4 of 4 models certified" in summary and "loss" in header
+    assert len(rows) == 2 and sum("<- best" in row for row in rows) == 1
+    assert picture.stat().st_size > 10_000
+    assert cli.main(["cv", small, *CV, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    table = np.loadtxt(small, delimiter=",")
+    found = js.cross_validate(js.make_erm(table[:, :-1], table[:, -1]), [1.0, 2.0], 2, rtol=0.2)
+    assert [row["error"] for row in report["lams"]] == list(found.errors.mean(axis=0))
+    assert report["best_lam"] == found.best_lam and report["models"] == 4
+
+
+def test_cv_refuses_before_it_solves(capsys, small, tmp_path):
+    assert "--lams" in refused(capsys, "cv", small, "--lams", "none")
+    assert "folds: 30 need at least 30 examples of class" in refused(
+        capsys, "cv", small, *CV, "--folds", "30"
+    )
+    assert "cannot write" in refused(capsys, "cv", small, *CV, "--plot", str(tmp_path))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from jax import lax
 
 import jaxopt_svm as js
-from jaxopt_svm import estimators
+from jaxopt_svm import gradient_estimators as estimators
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.methods.finite_sum.lengths import Geometric
 from tests import toy

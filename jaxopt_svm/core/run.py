@@ -196,7 +196,7 @@ def prepare(problem: Any, method: Any) -> Any:
 
 def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint) -> Solution:
     """The loop behind solve and sweep; problem.lam may have a leading axis."""
-    key = _key(key)
+    key, start = _key(key), getattr(start, "point", start)
     loop = Loop(problem, method, key, start)
     store = checkpoints.Store(checkpoint, (problem, method, key, start))
     store.resume(loop)
@@ -227,7 +227,7 @@ def solve(
     atol: float = 0.0,
     max_passes: int = MAX_PASSES,
     key: Array | None = None,
-    start: Point | None = None,
+    start: Point | Solution | None = None,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Solution:
@@ -239,7 +239,7 @@ def solve(
       method: a Method, a registered name, a Relay of methods, or None to have one chosen.
       max_passes: budget in passes over the data.
       key: randomness; the same key gives the same bits (default ``jax.random.key(0)``).
-      start: a Point to start from, such as another ``solution.point``.
+      start: a Solution of any method, or a Point, to start from.
       progress: show a bar. Ctrl-C returns the best point so far, status "interrupted".
       checkpoint: a file, written at every record; if it exists the solve goes on from it,
         bit for bit as if it had never stopped.
@@ -259,7 +259,7 @@ def sweep(
     atol: float = 0.0,
     max_passes: int = MAX_PASSES,
     key: Array | None = None,
-    start: Point | None = None,
+    start: Point | Solution | None = None,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Solution:
@@ -283,7 +283,7 @@ def path(
     atol: float = 0.0,
     max_passes: int = MAX_PASSES,
     key: Array | None = None,
-    start: Point | None = None,
+    start: Point | Solution | None = None,
     progress: bool = False,
 ) -> Solution:
     """Solve from the largest lam down, each started from the one before; one compilation.

@@ -88,6 +88,23 @@ def _mnist(images: pathlib.Path, labels: pathlib.Path):
     return _unit(X.reshape(len(X), -1).astype(np.float32) / 255), _signs(y % 2 == 0)
 
 
+def _mnist_classes(images: pathlib.Path, labels: pathlib.Path, rows: int):
+    X, y = _idx(images, 3)[:rows], _idx(labels, 1)[:rows]
+    return _unit(X.reshape(len(X), -1).astype(np.float32) / 255), y.astype(int)
+
+
+def _digit_classes():
+    X, y = _bundled("digits")
+    return _unit(X), y
+
+
+def _first_column(path: pathlib.Path):
+    """Numbers with the label, a number too, before them on each line."""
+    lines = [line.split() for line in read_bytes(path).decode().split("\n") if line.strip()]
+    table = np.array(lines, np.float64)
+    return _unit(table[:, 1:]), table[:, 0].astype(int)
+
+
 def _newsgroups(path: pathlib.Path):
     text = need("sklearn.feature_extraction.text", "the data set newsgroups")
     rows = read_bytes(path).decode(errors="replace").split("\n")[3:]
@@ -158,6 +175,19 @@ SETS: dict[str, Entry] = {
         "4,435 x 36, six classes, standardised",
         UCI_SMALL.format("dataset 146, sat.trn"),
         (("multiclass/sat.trn.txt", "sat.trn"),),
+    ),
+    "digits-10": Entry(_digit_classes, "1,797 x 64, ten classes"),
+    "usps": Entry(
+        _first_column,
+        "7,291 x 256, ten classes",
+        "https://hastie.su.domains/ElemStatLearn (zip.train.gz)",
+        (("multiclass/usps_zip.train", "zip.train"),),
+    ),
+    "mnist-10k": Entry(
+        functools.partial(_mnist_classes, rows=10_000),
+        "the first 10,000 rows of mnist, ten classes",
+        MNIST,
+        (("mnist/train-images-idx3-ubyte",), ("mnist/train-labels-idx1-ubyte",)),
     ),
     "newsgroups": Entry(
         _newsgroups,

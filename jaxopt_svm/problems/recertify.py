@@ -12,17 +12,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxopt_svm.core.lanes import take_lanes
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.rows import Dense, Padded
 
-__all__ = ["recertify"]
+__all__ = ["recertify", "wide"]
 
 BLOCK = 8192
 
 
-def _wide(tree):
+def wide(tree):
     """Floating leaves as float64."""
     up = lambda x: np.asarray(x, np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
     return jax.tree.map(lambda x: jnp.asarray(up(x)), tree)
@@ -46,20 +47,20 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
 def _one(problem: Any, point: Point) -> Certificate:
     """The float64 certificate of one lane, block by block for a linear model."""
     if not isinstance(problem, ERM | Ball):
-        return jax.tree.map(np.asarray, _wide(problem).certificate(_wide(point)))
+        return jax.tree.map(np.asarray, wide(problem).certificate(wide(point)))
     risk = problem.risk if isinstance(problem, Ball) else problem
     bare = dataclasses.replace(risk, rows=None)
     small = dataclasses.replace(problem, risk=bare) if isinstance(problem, Ball) else bare
-    w, alpha = _wide(small).complete(_wide(point))
+    w, alpha = wide(small).complete(wide(point))
     total = None
     for lo in range(0, problem.n, BLOCK):
         hi = min(lo + BLOCK, problem.n)
         part = dataclasses.replace(
             risk, rows=_part(risk.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
         )
-        sums = _wide(part).sums(w, alpha[lo:hi])
+        sums = wide(part).sums(w, alpha[lo:hi])
         total = sums if total is None else jax.tree.map(jnp.add, total, sums)
-    certificate = _wide(small).certificate_of(w, total)
+    certificate = wide(small).certificate_of(w, total)
     return jax.tree.map(np.asarray, certificate)
 
 
@@ -73,8 +74,9 @@ def recertify(problem: Any, solution: Any) -> Certificate:
     with jax.enable_x64(True):
         if np.ndim(lam) == 0:
             return _one(dataclasses.replace(problem, lam=lam), point)
+        grid = problem if np.ndim(problem.lam) else dataclasses.replace(problem, lam=lam)
         lanes = [
-            _one(dataclasses.replace(problem, lam=lam[k]), jax.tree.map(lambda x, k=k: x[k], point))
+            _one(take_lanes(grid, k), jax.tree.map(lambda x, k=k: x[k], point))
             for k in range(len(lam))
         ]
     return Certificate(*(np.stack(field) for field in zip(*lanes)))

@@ -20,7 +20,7 @@ one for each output); for any other model a gradient, that is n times the size o
 Multinomial logistic regression by SAGA with an optax schedule, certified at the end:
 
     problem = js.make_erm(X, labels, loss=js.Softmax(), lam=0.05)
-    memory = js.estimators.saga(js.estimators.linear_terms(problem))
+    memory = js.gradient_estimators.saga(js.gradient_estimators.linear_terms(problem))
     rate = optax.exponential_decay(0.3, 1000, 0.7)
     tx = optax.chain(optax.add_decayed_weights(0.05), optax.sgd(rate))  # the penalty, the step
 
