@@ -20,6 +20,7 @@ each. In a batch lanes go one after the other, since each has its own number of 
 
 Lecture "Optimization Methods for SVMs" (Scheinberg), decomposition methods.
 Osuna, Freund & Girosi 1997; Joachims 1999 (selection); Lin 2001 (convergence).
+No bound on the number of sets, as for SMO (smo.py says why).
 Exact selection: proofs_checks/working_set.py; monotone: smo_progress.py.
 """
 

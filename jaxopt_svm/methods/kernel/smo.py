@@ -13,8 +13,14 @@ rows.
 Lecture "Optimization Methods for SVMs" (Scheinberg), decomposition with two variables.
 Platt 1999; Keerthi et al., Neural Computation 13 (2001); Fan, Chen & Lin, JMLR 6 (2005) (second
 order). The objective falls at every step and the method ends for every eps > 0 (Keerthi & Gilbert
-2002; Chen,
-Fan & Lin 2006); the tail is linear where K is definite.
+2002; Chen, Fan & Lin 2006); the tail is linear where K is definite. No bound on the pairs: one may
+be stopped by a bound at once and gain nothing to speak of. Rates polynomial in n and 1/eps need
+another choice of pairs (List & Simon 2005; Hush et al. 2006).
+
+Where K has low rank and C is large (a linear kernel at C = 1000) the pairs needed grow like C: most
+beta end at +-C, and a pair moves them by (v_i - v_j)/a_ij, which does not know C. Neither rounding
+nor duplicates are to blame (tests/test_kernel_methods.py); the active set and the interior points
+do not mind.
     gap with b in the middle <= sum_i (hi_i - lo_i) (m - M)/2: proofs_checks/certificate_lemma.py
     monotone steps: proofs_checks/smo_progress.py
 """
