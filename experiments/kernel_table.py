@@ -21,19 +21,19 @@ EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
 class Solver(NamedTuple):
-    """per_pass: iterations in a pass, where a pass counts other updates than the table's."""
+    """size: of a working set, where the table counts these and the trace pairs."""
 
     name: str
     method: Any
     kernel: bool
     passes: int
-    per_pass: float | None = None
+    size: int | None = None
 
 
 SOLVERS = (
     Solver("SMO", js.SMO(), True, 2000),
-    Solver("decomposition, q = 4", js.Decomposition(q=4, rounds=16, accuracy=1e-3), True, 2000, 16),
-    Solver("decomposition, q = 20", js.Decomposition(q=20, rounds=4, accuracy=1e-3), True, 2000, 4),
+    Solver("decomposition, q = 4", js.Decomposition(q=4, accuracy=1e-3), True, 2000, 4),
+    Solver("decomposition, q = 20", js.Decomposition(q=20, accuracy=1e-3), True, 2000, 20),
     Solver("active set", js.ActiveSet(capacity=128), True, 400),
     Solver("interior point", js.InteriorPoint(), True, 60),
     Solver("interior point, low rank", js.InteriorPointLowRank(), False, 60),
@@ -61,7 +61,8 @@ def measure(solver: Solver, n: int) -> list[dict[str, Any]]:
         one = js.solve(problem, solver.method, rtol=EPSILONS[-1], max_passes=solver.passes)
     trace = one.trace
     relative = np.minimum.accumulate(trace.gap / np.abs(trace.primal))
-    steps = trace.updates if solver.per_pass is None else trace.passes * solver.per_pass
+    # work counts rows of K: a working set has ``size`` of them
+    steps = trace.updates if solver.size is None else trace.work * n / solver.size
     rows = []
     for epsilon in EPSILONS:
         there = np.flatnonzero(relative <= epsilon)

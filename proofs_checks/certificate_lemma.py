@@ -6,6 +6,9 @@ because every example's Fenchel-Young term is at most c_i (m - M)/2: v_i lies be
 half the violation on a side where beta_i can move. It ties SMO's stopping number to the
 certificate.
 
+The same gap from v alone is sum_i (hi_i - beta_i) [v_i - b]_+ + (beta_i - lo_i) [b - v_i]_+, over
+1/lam: what a pass of decomposition watches.
+
 Check. Random feasible beta, three kernels, and beta = 0, where it is an equality. Also the best
 intercept (a weighted quantile) is no worse than any of a fine grid. False variant: (m - M)/4.
 """
@@ -14,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.oracles.pairs import violation
-from proofs_checks.claims import Claim, Result, smallest
+from jaxopt_svm.oracles.pairs import gap_of, violation
+from proofs_checks.claims import Claim, Result, equal, smallest
 from proofs_checks.kernel_toys import KERNELS, feasible_beta, quadratic, toy_kernel
 
 COUNT = 200
@@ -30,7 +33,9 @@ def slacks(problem, betas, grid):
         value = lambda b: problem.primal(jnp.append(beta, b)) - dual
         gap, best = value((m + M) / 2), value(problem.best_intercept(f))
         others = jnp.min(jax.vmap(value)(grid))
+        from_v = equal(problem.lam * gap_of(quadratic(problem), beta, problem.y - f), gap)
         true = jnp.minimum((m - M) / 2 - gap, jnp.minimum(others, gap) - best)
+        true = jnp.minimum(true, from_v)
         return jnp.where(m > M, true, 0.0), jnp.where(m > M, (m - M) / 4 - gap, 0.0)
 
     true, false = jax.vmap(one)(betas)

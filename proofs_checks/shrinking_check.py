@@ -14,7 +14,7 @@ from jax import lax
 
 from jaxopt_svm import RBF, Linear, ShrinkingSMO
 from jaxopt_svm.methods.kernel.shrinking import relevance
-from jaxopt_svm.oracles.pairs import pair_move, violation
+from jaxopt_svm.oracles.pairs import first_of, pair_move, violation
 from proofs_checks.claims import Claim, Result, equal, smallest
 from proofs_checks.kernel_toys import exact, quadratic, toy_kernel
 
@@ -41,7 +41,8 @@ def without_check(problem):
 
         def pair(_, carry):
             beta, v = carry
-            move = pair_move(lambda i: K[i], q, beta, v, second_order=True, among=active)
+            first, row_of = first_of(q, beta, v, among=active), lambda i: K[i]
+            move = pair_move(row_of, q, beta, v, first, second_order=True, among=active)
             return move.put(beta), jnp.where(active, move.lower(v), v)
 
         beta, v = lax.fori_loop(0, EVERY, pair, (beta, v))

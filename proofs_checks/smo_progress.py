@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxopt_svm import Decomposition
 from jaxopt_svm.methods.kernel.decomposition import DecompositionState
-from jaxopt_svm.oracles.pairs import pair_move
+from jaxopt_svm.oracles.pairs import first_of, pair_move
 from proofs_checks.claims import Claim, Result, equal, smallest
 from proofs_checks.kernel_toys import KERNELS, feasible_beta, quadratic, toy_kernel
 
@@ -27,7 +27,8 @@ def slacks(problem, betas):
 
     def pair(beta, second_order):
         v = problem.y - K @ beta
-        move = pair_move(lambda i: K[i], q, beta, v, second_order=second_order)
+        first = first_of(q, beta, v)
+        move = pair_move(lambda i: K[i], q, beta, v, first, second_order=second_order)
         fell = objective(beta) - objective(move.put(beta))
         i, j = move.i, move.j
         a = K[i, i] + K[j, j] - 2 * K[i, j]
@@ -42,8 +43,8 @@ def slacks(problem, betas):
         first, exact1, wrong = pair(beta, False)
         second, exact2, _ = pair(beta, True)
         zero = jnp.zeros((), jnp.int32)
-        state = DecompositionState(beta, problem.y - K @ beta, zero, zero)
-        after = Decomposition(q=6, accuracy=1e-3).step(problem, state, zero)
+        state = DecompositionState(beta, problem.y - K @ beta, zero, zero, zero > 0)
+        after = Decomposition(q=6, accuracy=1e-3).one(problem, state)
         more = objective(beta) - objective(after.beta) - first
         worst = jnp.stack([exact1, exact2, first, second, more])
         return jnp.min(worst), wrong

@@ -71,7 +71,6 @@ REFUSED = {
     "candidates": (FREE, js.ActiveSet(candidates=0), "candidates: expected 1 to 40"),
     "cache of one": (FREE, js.SMO(cache=1), "SMO.cache"),
     "perf loss": (js.make_erm(X, Y, loss=js.Logistic()), js.SVMPerf(), "use SDCA"),
-    "perf free": (js.make_erm(X, Y, intercept="free"), js.SVMPerf(), "free"),
     "rank": (NONE, js.InteriorPointLowRank(rank=0), "rank: expected at least 1"),
 }
 

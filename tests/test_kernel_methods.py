@@ -7,6 +7,7 @@ import pytest
 
 import jaxopt_svm as js
 from jaxopt_svm.core import lanes
+from proofs_checks.kernel_toys import points as plane
 from tests.test_programs import loop_bodies
 from tests.toy_kernel import kernel64, points
 
@@ -107,6 +108,23 @@ def test_contradicting_duplicates_converge(method):
     assert one.status == "converged"
     exact = js.solve(problem, js.ActiveSet(capacity=64), rtol=1e-12, max_passes=40)
     np.testing.assert_allclose(one.certificate.primal, exact.certificate.primal, rtol=2e-6)
+
+
+def test_pairs_grow_with_C_on_a_linear_kernel_and_pivots_do_not():
+    """beta must travel to +-C by steps that do not know C; duplicates are not the reason."""
+    X, y = plane(24)
+    pairs, pivots = {}, {}
+    for apart in (0.0, 0.1):  # duplicates with different labels, and the same points moved apart
+        Z = X + apart * np.random.default_rng(1).normal(size=X.shape)
+        for C in (10.0, 1000.0):
+            problem = js.make_kernel_svm(Z, y, kernel="linear", C=C, intercept="free")
+            one = js.solve(problem, js.SMO(steps=50), rtol=1e-9, max_passes=400)
+            exact = js.solve(problem, js.ActiveSet(capacity=32), rtol=1e-9, max_passes=20)
+            assert one.status == exact.status == "converged"
+            pairs[apart, C], pivots[apart, C] = one.trace.updates[-1], exact.trace.updates[-1]
+        assert pairs[apart, 1000.0] > 15 * pairs[apart, 10.0]
+        assert pivots[apart, 1000.0] < 2 * pivots[apart, 10.0]
+    assert 0.3 < pairs[0.0, 1000.0] / pairs[0.1, 1000.0] < 3.0
 
 
 def test_low_rank_is_exact_for_linear_kernels_and_says_what_it_costs_for_others():

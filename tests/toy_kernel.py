@@ -53,10 +53,6 @@ def erm32() -> js.ERM:
 def table() -> list[Case]:
     free, none = fixtures(js.RBF(0.3), intercept="free"), fixtures(js.Polynomial(0.2, 1.0))
     linear = {"dense64": erm64, "padded32": erm32}
-    perf = {
-        "dense64": lambda: js.make_erm(*points(), lam=LAM, weights=weights()),
-        "padded32": lambda: js.make_erm(*points(np.float32), lam=LAM, intercept="penalised"),
-    }
 
     def row(id, method, passes, gap, problems, names=()):
         return Case(id, method, None, passes, gap, names=names, problems=problems, picks=True)
@@ -79,5 +75,5 @@ def table() -> list[Case]:
             linear,
             ("interior_point_lowrank",),
         ),
-        row("svm-perf", js.SVMPerf(capacity=128), 60, 1e-6, perf, ("svm_perf",)),
+        row("svm-perf", js.SVMPerf(capacity=128), 60, 1e-6, linear, ("svm_perf",)),
     ]

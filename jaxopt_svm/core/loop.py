@@ -157,6 +157,9 @@ class Loop:
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = lanes.take((self.state, self.best), slots)
         self.problem = lanes.take_lanes(self.problem, slots)
+        retire = getattr(self.method, "retire", None)
+        if retire is not None:  # what repeats would cost as much as a lane
+            self.state = retire(self.state, jnp.arange(width, dtype=jnp.int32) >= self.active)
 
     def _widths(self) -> tuple[int, ...]:
         dear = hasattr(self.method, "every") and self.problem.n * self.problem.d >= DEAR

@@ -23,6 +23,7 @@ from jaxopt_svm.core.pytree import pytree
 
 __all__ = ["ComputedGram", "StoredGram", "make_computed", "make_stored"]
 
+SOME = 8  # rows of K added at a time to a vector that stays in the processor's cache
 BLOCK = 512  # rows of K made at a time where K is not at hand as a whole
 
 
@@ -60,7 +61,7 @@ class GramBlock:
 
 
 class _Gram:
-    """What both kinds share; they define ``take_rows``, ``entries`` and ``times``."""
+    """What both kinds share; they define ``take_rows``, ``entries``, ``times`` and ``sum_of``."""
 
     diagonal: Any
     spans = True
@@ -80,6 +81,9 @@ class _Gram:
     def times(self, a) -> Array:
         """K a, for a of shape (n,) or (n, m)."""
         raise TypeError(f"{type(self).__name__} must define times")
+
+    def sum_of(self, index, a) -> Array:
+        raise TypeError(f"{type(self).__name__} must define sum_of")
 
     def row_of(self, i) -> Array:
         """(n,) row i of K."""
@@ -104,9 +108,7 @@ class _Gram:
 
 @sequential_vmap
 def _rows_times(gram, index, a):
-    nothing = lambda: jnp.zeros_like(gram.diagonal)
-    # a lane that has nothing to add reads nothing
-    return lax.cond(jnp.any(a != 0), lambda: a @ gram.take_rows(index), nothing)
+    return gram.sum_of(index, a)
 
 
 def _in_blocks(rows_times, n: int, a):
@@ -132,6 +134,22 @@ class StoredGram(_Gram):
         """(B, m) K at rows x columns."""
         return self.K[rows[:, None], columns[None, :]].astype(self.diagonal.dtype)
 
+    def sum_of(self, index, a):
+        """A few rows at a time: one product would first copy all of them. Zeros are left out."""
+        moved = a != 0
+        (order,) = jnp.nonzero(moved, size=a.size, fill_value=0)
+        count = jnp.sum(moved, dtype=jnp.int32)
+        some = jnp.arange(SOME, dtype=jnp.int32)
+
+        def add(k, total):
+            at = order[jnp.minimum(k * SOME + some, a.size - 1)]
+            share = jnp.where(k * SOME + some < count, a[at], 0.0)
+            for j in range(SOME):
+                total = total + share[j] * self.row_of(index[at[j]])
+            return total
+
+        return lax.fori_loop(0, -(-count // SOME), add, jnp.zeros_like(self.diagonal))
+
     def times(self, a):
         if self.K.dtype == a.dtype:
             return jnp.tensordot(self.K, a, 1)
@@ -152,6 +170,11 @@ class ComputedGram(_Gram):
 
     def entries(self, rows, columns):
         return self.kernel.matrix(self.X[rows], self.X[columns])
+
+    def sum_of(self, index, a):
+        nothing = lambda: jnp.zeros_like(self.diagonal)
+        # a lane that has nothing to add makes nothing
+        return lax.cond(jnp.any(a != 0), lambda: a @ self.take_rows(index), nothing)
 
     def times(self, a):
         return _in_blocks(lambda i: jnp.tensordot(self.take_rows(i), a, 1), self.shape[0], a)

@@ -35,6 +35,7 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.kernel.free_set import empty_set
 from jaxopt_svm.methods.kernel.pivots import ActiveSetState, pivot, start_from
+from jaxopt_svm.methods.kernel.signed import begin, claim, totals
 from jaxopt_svm.methods.refusals import needs_kernel_hinge
 from jaxopt_svm.problems.kernel import KernelSVM
 
@@ -89,13 +90,11 @@ class ActiveSet:
         return self if free < self.capacity else self.grown().holding(start)
 
     def init(self, problem: KernelSVM, start: Point | None = None) -> ActiveSetState:
-        alpha = problem.complete(problem.origin() if start is None else start).dual
-        lo, hi = problem.box()
-        beta, zero = jnp.clip(problem.beta_of(alpha), lo, hi), jnp.zeros((), jnp.int32)
+        (beta, v), zero = begin(problem, start), jnp.zeros((), jnp.int32)
         count = self.candidates or 0
         state = ActiveSetState(
             beta=beta,
-            v=problem.y - problem.rows.times(beta),
+            v=v,
             free=empty_set(self.capacity, beta.dtype),
             b=jnp.zeros((), beta.dtype),
             candidates=jnp.zeros(count, jnp.int32),
@@ -116,20 +115,18 @@ class ActiveSet:
         del sample
         return pivot(self, problem, state)
 
+    def retire(self, state: ActiveSetState, gone) -> ActiveSetState:
+        return state._replace(done=state.done | gone)
+
     def point(self, problem: KernelSVM, state: ActiveSetState) -> Point:
-        dual = problem.alpha_of(state.beta)
         if self.candidates is None:
-            return Point(problem.join(state.beta, problem.y - state.v), dual)
+            return claim(problem, state.beta, state.v)
         # scores of rows that are not candidates are old: the multiplier is the intercept
-        return Point(jnp.append(state.beta, state.b) if problem.free else state.beta, dual)
+        w = jnp.append(state.beta, state.b) if problem.free else state.beta
+        return Point(w, problem.alpha_of(state.beta))
 
     def counted(self, state: ActiveSetState) -> Spent:
-        n, dtype = state.beta.shape[-1], state.beta.dtype
-        return Spent(
-            work=state.touched / n,
-            oracle_calls=jnp.zeros_like(state.b),
-            updates=state.pivots.astype(dtype),
-        )
+        return totals(state.beta, state.touched, state.pivots)
 
     def spent(self, problem: KernelSVM) -> Spent:
         work = self.pivots * self.capacity / problem.n

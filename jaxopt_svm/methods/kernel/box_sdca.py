@@ -26,6 +26,7 @@ from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.core.sampling import Shuffled
 from jaxopt_svm.core.visits import BLOCK
 from jaxopt_svm.methods.dual.dual_visits import DualVisits
+from jaxopt_svm.methods.dual.rates import contraction, powers, start_gap
 from jaxopt_svm.methods.refusals import needs_kernel, refuse_free_kernel_intercept
 from jaxopt_svm.problems.kernel import KernelSVM
 
@@ -71,5 +72,9 @@ class BoxSDCA(DualVisits):
         (alpha,) = state.tables
         return Point(problem.beta_of(alpha), alpha)
 
-    def bound(self, problem: KernelSVM, t) -> None:
-        del problem, t
+    def bound(self, problem: KernelSVM, t):
+        """E[gap_t] <= (1 - theta)^t (P(0) - D(0)) / theta, from alpha = 0, smooth losses."""
+        if not problem.loss.smooth:
+            return None
+        theta = contraction(problem, *self.sampling.constants(problem))
+        return start_gap(problem) / theta * powers(problem, theta, t)

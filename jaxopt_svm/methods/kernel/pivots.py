@@ -18,7 +18,8 @@ from jaxopt_svm.methods.kernel.free_set import (
     with_member,
     without,
 )
-from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
+from jaxopt_svm.methods.kernel.signed import quadratic_of
+from jaxopt_svm.oracles.pairs import first_of, pair_move, violation
 from jaxopt_svm.oracles.selection import largest
 from jaxopt_svm.problems.kernel import KernelSVM
 
@@ -87,12 +88,13 @@ def _work(rules, problem: KernelSVM):
 
 def _vertex(rules, problem: KernelSVM, state: ActiveSetState) -> Plan:
     """Nobody is free: the most violating pair moves, and whoever ends inside the box is free."""
-    quadratic = Quadratic(problem.rows.diagonal, *problem.box())
+    quadratic = quadratic_of(problem)
     m, M = violation(quadratic, state.beta, state.v)
     optimal = m - M <= rules.tolerance(m.dtype)
     if rules.candidates is not None:  # a pair is chosen among all rows: price them first
         optimal = optimal | (state.since > 0)
-    move = pair_move(problem.rows.row_of, quadratic, state.beta, state.v, second_order=False)
+    first, row_of = first_of(quadratic, state.beta, state.v), problem.rows.row_of
+    move = pair_move(row_of, quadratic, state.beta, state.v, first, second_order=False)
     keep = lambda new, old: jnp.where(optimal, old, new)
     beta = keep(move.put(state.beta), state.beta)
     inside = lambda i: (beta[i] > quadratic.lo[i]) & (beta[i] < quadratic.hi[i]) & ~optimal

@@ -26,8 +26,9 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
+from jaxopt_svm.methods.kernel.signed import begin, claim, quadratic_of, solve_block, totals
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
-from jaxopt_svm.oracles.pairs import Quadratic, pair_move, solve_pairs, violation
+from jaxopt_svm.oracles.pairs import Quadratic, first_of, pair_move, violation
 from jaxopt_svm.oracles.selection import largest
 from jaxopt_svm.problems.kernel import KernelSVM
 
@@ -89,15 +90,10 @@ class ShrinkingSMO:
             raise ValueError(f"ShrinkingSMO.size: expected at least 2; got {self.size}")
 
     def init(self, problem: KernelSVM, start: Point | None = None) -> ShrinkingState:
-        alpha = problem.complete(problem.origin() if start is None else start).dual
-        beta = jnp.clip(problem.beta_of(alpha), *problem.box())
-        v, zero = problem.y - problem.rows.times(beta), jnp.zeros((), jnp.int32)
-        m, M = violation(self.quadratic(problem), beta, v)
+        (beta, v), zero = begin(problem, start), jnp.zeros((), jnp.int32)
+        m, M = violation(quadratic_of(problem), beta, v)
         everybody = jnp.ones(problem.n, bool)
         return ShrinkingState(beta, v, everybody, m - M, zero, zero, zero)
-
-    def quadratic(self, problem: KernelSVM) -> Quadratic:
-        return Quadratic(problem.rows.diagonal, *problem.box())
 
     def draw(self, problem: KernelSVM, key: Array) -> Array:
         del problem, key
@@ -108,12 +104,13 @@ class ShrinkingSMO:
         return self.mask(problem, state) if self.size is None else self.pack(problem, state)
 
     def mask(self, problem: KernelSVM, state: ShrinkingState) -> ShrinkingState:
-        quadratic, active = self.quadratic(problem), state.active
+        quadratic, active = quadratic_of(problem), state.active
         row_of = problem.rows.row_of
 
         def pair(_, carry):
             beta, v, updates = carry
-            move = pair_move(row_of, quadratic, beta, v, second_order=True, among=active)
+            first = first_of(quadratic, beta, v, among=active)
+            move = pair_move(row_of, quadratic, beta, v, first, second_order=True, among=active)
             v = jnp.where(active, move.lower(v), v)
             return move.put(beta), v, updates + (move.dj != 0).astype(jnp.int32)
 
@@ -136,41 +133,28 @@ class ShrinkingSMO:
         )
 
     def pack(self, problem: KernelSVM, state: ShrinkingState) -> ShrinkingState:
-        quadratic, size = self.quadratic(problem), min(self.size or problem.n, problem.n)
+        quadratic, size = quadratic_of(problem), min(self.size or problem.n, problem.n)
         m, M = violation(quadratic, state.beta, state.v)
         near = relevance(quadratic, state.beta, state.v, m, M)
         B = largest(near, size)[1]
-        counts = near[B] >= 0
-        beta_B = state.beta[B]
-        bound = lambda end: jnp.where(counts, end[B], beta_B)
-        inner = Quadratic(quadratic.diagonal[B], bound(quadratic.lo), bound(quadratic.hi))
-        limits = {"count": self.every, "stop": self.accuracy * (m - M)}
-        new, pairs = solve_pairs(problem.rows.entries(B, B), inner, beta_B, state.v[B], **limits)
-        beta = state.beta.at[B].set(new)
-        v = state.v - problem.rows.rows_times(B, new - beta_B)
-        m, M = violation(quadratic, beta, v)
+        limits = {"most": self.every, "stop": self.accuracy * (m - M)}
+        after = solve_block(problem, state.beta, state.v, B, near[B] >= 0, **limits)
+        m, M = violation(quadratic, after.beta, after.v)
         return ShrinkingState(
-            beta=beta,
-            v=v,
+            beta=after.beta,
+            v=after.v,
             active=near >= 0,
             level=m - M,
             checks=state.checks + 1,
-            updates=state.updates + pairs,
+            updates=state.updates + after.pairs,
             touched=state.touched + size,
         )
 
     def point(self, problem: KernelSVM, state: ShrinkingState) -> Point:
-        # where v is old the scores are too: they only choose the intercept, never the certificate
-        scores = problem.y - state.v
-        return Point(problem.join(state.beta, scores), problem.alpha_of(state.beta))
+        return claim(problem, state.beta, state.v)
 
     def counted(self, state: ShrinkingState) -> Spent:
-        n, dtype = state.beta.shape[-1], state.beta.dtype
-        return Spent(
-            work=state.touched.astype(dtype) / n,
-            oracle_calls=jnp.zeros_like(state.level),
-            updates=state.updates.astype(dtype),
-        )
+        return totals(state.beta, state.touched, state.updates)
 
     def spent(self, problem: KernelSVM) -> Spent:
         rows = 2 * self.every if self.size is None else self.size

@@ -13,8 +13,14 @@ rows.
 Lecture "Optimization Methods for SVMs" (Scheinberg), decomposition with two variables.
 Platt 1999; Keerthi et al., Neural Computation 13 (2001); Fan, Chen & Lin, JMLR 6 (2005) (second
 order). The objective falls at every step and the method ends for every eps > 0 (Keerthi & Gilbert
-2002; Chen,
-Fan & Lin 2006); the tail is linear where K is definite.
+2002; Chen, Fan & Lin 2006); the tail is linear where K is definite. No bound on the pairs: one may
+be stopped by a bound at once and gain nothing to speak of. Rates polynomial in n and 1/eps need
+another choice of pairs (List & Simon 2005; Hush et al. 2006).
+
+Where K has low rank and C is large (a linear kernel at C = 1000) the pairs needed grow like C: most
+beta end at +-C, and a pair moves them by (v_i - v_j)/a_ij, which does not know C. Neither rounding
+nor duplicates are to blame (tests/test_kernel_methods.py); the active set and the interior points
+do not mind.
     gap with b in the middle <= sum_i (hi_i - lo_i) (m - M)/2: proofs_checks/certificate_lemma.py
     monotone steps: proofs_checks/smo_progress.py
 """
@@ -28,8 +34,9 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.kernel.cache import Cache, empty_cache, look_up
+from jaxopt_svm.methods.kernel.signed import begin, claim, quadratic_of, totals
 from jaxopt_svm.methods.refusals import needs_free_intercept, needs_kernel_hinge
-from jaxopt_svm.oracles.pairs import Quadratic, pair_move, violation
+from jaxopt_svm.oracles.pairs import first_of, pair_move, violation
 from jaxopt_svm.problems.kernel import KernelSVM
 
 __all__ = ["SMO", "SMOState"]
@@ -83,17 +90,9 @@ class SMO:
         return self.steps or -(-problem.n // 8)
 
     def init(self, problem: KernelSVM, start: Point | None = None) -> SMOState:
-        alpha = problem.complete(problem.origin() if start is None else start).dual
-        beta = problem.beta_of(alpha)
-        lo, hi = problem.box()
+        cache = empty_cache(self.cache, problem) if self.cache else ()
         zero = jnp.zeros((), jnp.int32)
-        return SMOState(
-            beta=jnp.clip(beta, lo, hi),
-            v=problem.y - problem.rows.times(beta),
-            cache=empty_cache(self.cache, problem) if self.cache else (),
-            updates=zero,
-            made=zero,
-        )
+        return SMOState(*begin(problem, start), cache, zero, zero)
 
     def draw(self, problem: KernelSVM, key: Array) -> Array:
         del key  # the choice of pairs is greedy
@@ -112,34 +111,27 @@ class SMO:
             made = made + missed
             return row
 
-        quadratic = Quadratic(problem.rows.diagonal, *problem.box())
-        move = pair_move(row_of, quadratic, state.beta, state.v, second_order=self.second_order)
+        quadratic, beta, v = quadratic_of(problem), state.beta, state.v
+        first = first_of(quadratic, beta, v)
+        move = pair_move(row_of, quadratic, beta, v, first, second_order=self.second_order)
         return SMOState(
-            beta=move.put(state.beta),
-            v=move.lower(state.v),
+            beta=move.put(beta),
+            v=move.lower(v),
             cache=cache,
             updates=state.updates + (move.dj != 0).astype(jnp.int32),
             made=made,
         )
 
     def point(self, problem: KernelSVM, state: SMOState) -> Point:
-        scores = problem.y - state.v
-        return Point(problem.join(state.beta, scores), problem.alpha_of(state.beta))
+        return claim(problem, state.beta, state.v)
 
     def violation(self, problem: KernelSVM, state: SMOState) -> Array:
         """m - M: libsvm's stopping number, in scores."""
-        quadratic = Quadratic(problem.rows.diagonal, *problem.box())
-        m, M = violation(quadratic, state.beta, state.v)
+        m, M = violation(quadratic_of(problem), state.beta, state.v)
         return m - M
 
     def counted(self, state: SMOState) -> Spent:
-        n = state.beta.shape[-1]
-        dtype = state.beta.dtype
-        return Spent(
-            work=state.made.astype(dtype) / n,
-            oracle_calls=jnp.zeros_like(state.beta[..., 0]),
-            updates=state.updates.astype(dtype),
-        )
+        return totals(state.beta, state.made, state.updates)
 
     def spent(self, problem: KernelSVM) -> Spent:
         steps = float(self.pass_length(problem))
