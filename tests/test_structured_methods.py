@@ -103,6 +103,37 @@ def test_a_full_cache_grows_and_nothing_is_lost(method):
     assert np.all(np.diff(found.trace.dual) >= 0)
 
 
+def wrapped(method):
+    held_out = make("multiclass", False)
+    return {
+        "averaged": js.Averaged(method),
+        "early": js.EarlyStopping(method, held_out, patience=50),
+        "restarted": js.Restarted(method, every=3),
+        "certified": js.Certified(method, js.FASOLE(capacity=2)),
+        "twice": js.Averaged(js.EarlyStopping(method, held_out, patience=50)),
+    }
+
+
+@pytest.mark.parametrize("name", ["averaged", "early", "restarted", "certified", "twice"])
+def test_a_cache_grows_inside_wrappers_too(name):
+    """What is asked of the method is asked of the one inside: room, and samples to be aimed."""
+    problem = make("multiclass", False)
+    inside = js.BCFW(sampling=js.GapProportional(), capacity=2)
+    one = js.solve(problem, wrapped(inside)[name], rtol=0.0, max_passes=30)
+    assert one.dual.masses.shape[1] > 2, "a label that found no slot would have been left out"
+    assert np.all(one.trace.gap >= -one.trace.floor)
+    assert one.certificate.gap < 0.1 * one.trace.gap[0]
+    calls = one.trace.oracle_calls[-1]
+    assert calls >= 30 * problem.n and np.isfinite(calls)
+
+
+def test_a_wrapper_has_room_for_a_start():
+    problem = make("multiclass", False)
+    start = js.solve(problem, js.FASOLE(), rtol=0.0, max_passes=5).point
+    one = js.solve(problem, js.Averaged(js.FASOLE(capacity=2)), max_passes=1, start=start)
+    assert one.dual.masses.shape[1] >= start.dual.masses.shape[1]
+
+
 def test_lanes_may_grow_and_stop_at_different_times():
     problem = make("multiclass", False)
     grid = js.sweep(problem, (10.0, 0.3, 0.01), js.FASOLE(capacity=2), rtol=1e-3)

@@ -107,8 +107,9 @@ class Method(Protocol[State]):
       aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
       settles = True                    a stretch of passes without an update ends the lane
-      capacity, grown() -> method       a static size; when ``state.full`` is set the host doubles
-                                        it and pads the state with zeros; None ends the lane
+      capacity, grown() -> method       a static size; when the field ``full`` of a state is set
+                                        (of an inner state too) the host doubles it and pads the
+                                        state with zeros; None ends the lane
       holding(start) -> method          the same with the capacity that a start asks for
     """
 
