@@ -96,6 +96,7 @@ from proofs_checks import (
     structured_oracles,
     structured_sgd_bounds,
     structured_sgd_certificate,
+    structured_sgd_regimes,
     subgradients,
     surrogates,
     svrg_epochs,
@@ -220,6 +221,7 @@ CLAIMS = tuple(
         # SGD for structures
         structured_sgd_bounds,
         structured_sgd_certificate,
+        structured_sgd_regimes,
         structured_directions,
         c_form,
         step_schedules,
