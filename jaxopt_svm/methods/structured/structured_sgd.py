@@ -251,10 +251,18 @@ class StructuredSGD:
             return None
         return 2 * limits.feature * jnp.max(problem.n * problem.c)
 
-    def bound(self, problem: Structured, t):
-        """17 G^2 (1 + ln t)/(lam t) on E[P(w_t)] - P*, step 1/(lam t)."""
+    def _theorem(self, problem: Structured, t, name: str):
+        """The bound of the rule 1/(lam t) called ``name``; with t0 > 0 there is no promise."""
         G = self.gradient_bound(problem)
         if not isinstance(self.rule, InverseLam) or G is None:
             return None
         t = jnp.maximum(jnp.asarray(t, problem.lam.dtype), 1)
-        return 17 * G**2 * (1 + jnp.log(t)) / (problem.lam * t)
+        return jnp.where(self.rule.t0 > 0, jnp.inf, getattr(self.rule, name)(problem, G, t))
+
+    def bound(self, problem: Structured, t):
+        """17 G^2 (1 + ln t)/(lam t) on E[P(w_t)] - P*, step 1/(lam t)."""
+        return self._theorem(problem, t, "last_bound")
+
+    def mean_bound(self, problem: Structured, t):
+        """The same for the uniform mean of the iterates after 1..t steps."""
+        return self._theorem(problem, t, "mean_bound")
