@@ -1,5 +1,6 @@
 """Stochastic subgradients on structures: what they promise beyond the contract."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -57,6 +58,20 @@ def test_projection_keeps_w_in_the_ball(problem):
 def test_averages(problem, rule):
     found = js.solve(problem, js.Averaged(js.StructuredSGD(), rule), rtol=0.1, max_passes=100)
     assert found.status == "converged"
+
+
+@pytest.mark.parametrize(
+    "method",
+    [js.StructuredSGD(), js.StructuredSGD(js.InverseSqrt(0.5), batch=5, project=True)],
+    ids=["telescoping", "projected"],
+)
+def test_the_lazy_mean_is_the_mean(problem, method):
+    """Through folds of the scale, batches and projections; the start is not one of the iterates."""
+    lazy = after(problem, dataclasses.replace(method, average=True), 5)
+    mean = dataclasses.replace(method, average=True).point(problem, lazy).w
+    plain = js.Averaged(method, js.UniformMean())
+    np.testing.assert_allclose(mean, plain.point(problem, after(problem, plain, 5)).w, rtol=1e-9)
+    np.testing.assert_array_equal(method.point(problem, lazy).w, lazy.scale * lazy.v)
 
 
 def test_scales_of_C():
