@@ -21,7 +21,7 @@ from jaxopt_svm.data import load_structured
 from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
-LAMS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+LAMS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
 HELD_OUT = 936
 RESAMPLES = 2000
 KINDS = {"last": False, "mean": True}  # iterate -> the field ``average`` of a method
@@ -186,5 +186,5 @@ def picture(rows):
     for ax in (left, right):
         ax.grid(alpha=0.3)
     figure.suptitle("CoNLL-2000 chunking")
-    right.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     return figure

@@ -39,9 +39,9 @@ def chains(unary, table, mask, truth):
 
 @jax.jit
 def trees(unary, tables, parent, mask, wanted):
-    def one(*at):
-        (*at, wanted), (_, *edges) = at, at[:-1]
-        fixed = tree.labels_given(tree.given(*at), *edges, wanted)
+    def one(unary, tables, parent, mask, wanted):
+        at = (unary, tables, parent, mask)
+        fixed = tree.labels_given(tree.given(*at), tables, parent, mask, wanted)
         return tree.decode(*at), tree.max_marginals(*at), tree.marginals(*at), fixed
 
     return jax.vmap(one)(unary, tables, parent, mask, wanted)
