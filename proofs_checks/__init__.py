@@ -101,6 +101,7 @@ from proofs_checks import (
     structured_oracles,
     structured_sgd_bounds,
     structured_sgd_certificate,
+    structured_sgd_regimes,
     subgradients,
     surrogates,
     svrg_epochs,
@@ -230,6 +231,7 @@ CLAIMS = tuple(
         # SGD for structures
         structured_sgd_bounds,
         structured_sgd_certificate,
+        structured_sgd_regimes,
         structured_directions,
         c_form,
         step_schedules,

@@ -31,19 +31,20 @@ def chains(unary, table, mask, truth):
     def one(unary, table, mask, truth):
         errors = slack.best_by_errors(unary, table, mask, truth)
         rescaled = slack.slack_rescaled(unary, table, mask, truth)
-        fixed = slack.decode_given(unary, table, mask, 0, 1)
         best, most = chain.decode(unary, table, mask), chain.max_marginals(unary, table, mask)
-        return best, most, chain.marginals(unary, table, mask), (errors, rescaled, fixed)
+        return best, most, chain.marginals(unary, table, mask), (errors, rescaled)
 
     return jax.vmap(one)(unary, table, mask, truth)
 
 
 @jax.jit
-def trees(unary, tables, parent, mask):
-    def one(*given):
-        return tree.decode(*given), tree.max_marginals(*given), tree.marginals(*given)
+def trees(unary, tables, parent, mask, wanted):
+    def one(unary, tables, parent, mask, wanted):
+        at = (unary, tables, parent, mask)
+        fixed = tree.labels_given(tree.given(*at), tables, parent, mask, wanted)
+        return tree.decode(*at), tree.max_marginals(*at), tree.marginals(*at), fixed
 
-    return jax.vmap(one)(unary, tables, parent, mask)
+    return jax.vmap(one)(unary, tables, parent, mask, wanted)
 
 
 def labellings(unary, tables, parent, length):
@@ -86,22 +87,27 @@ def agree(found, right, shared: bool):
 
 
 def agree_by_errors(found, every, scores, truth):
-    """Best scores by number of errors, slack rescaling, and label 1 fixed at the first node."""
-    errors, rescaled, (fixed, labels) = found
+    """Best scores by number of errors, and slack rescaling."""
+    errors, rescaled = found
     length = every.shape[1]
     wrong = np.sum(every != truth[:length], 1)
     best = np.array([scores[wrong == h].max() for h in range(length + 1)])
     beyond = -1e29 - errors[length + 1 :]  # no labelling has that many
-    with_it = every[:, 0] == 1
-    own = scores[(every == labels[:length]).all(1)][0]
     return smallest(
         equal(errors[: length + 1], best),
         *beyond,
         equal(rescaled, np.max(wrong * (1 + scores - best[0]))),
-        equal(fixed, scores[with_it].max()),
-        equal(own, fixed),
-        0.0 if labels[0] == 1 else -1.0,
     )
+
+
+def agree_fixed(found, every, scores, wanted):
+    """Row v is a best labelling among those with label wanted[v] at v."""
+    length, slacks = every.shape[1], []
+    for v in range(length):
+        own = scores[(every == found[v, :length]).all(1)][0]
+        slacks.append(equal(own, scores[every[:, v] == wanted[v]].max()))
+        slacks.append(0.0 if found[v, v] == wanted[v] else -1.0)
+    return smallest(*slacks)
 
 
 def case(rng, ties: bool):
@@ -112,7 +118,7 @@ def case(rng, ties: bool):
     truth, real = rng.integers(0, K, (n, T)), np.ones_like(mask)
     host = lambda found: jax.tree.map(np.asarray, found)
     answers = [
-        (host(chains(unary, table, m, truth)), host(trees(unary, tables, parent, m)))
+        (host(chains(unary, table, m, truth)), host(trees(unary, tables, parent, m, truth)))
         for m in (mask, real)
     ]
     slacks = []
@@ -120,11 +126,12 @@ def case(rng, ties: bool):
         one = lambda found, i=i: jax.tree.map(lambda a: a[i], found)
         everywhere = np.broadcast_to(table[i], (T - 1, K, K))
         *chain_right, listing = brute_force(unary[i], everywhere, line, length, True)
-        *tree_right, _ = brute_force(unary[i], tables[i], parent[i], length, False)
+        *tree_right, of_all = brute_force(unary[i], tables[i], parent[i], length, False)
         for k, (of_chain, of_tree) in enumerate(answers):
-            *common, by_errors = one(of_chain)
-            worst = [agree(common, chain_right, True), agree(one(of_tree), tree_right, False)]
+            (*common, by_errors), (*same, fixed) = one(of_chain), one(of_tree)
+            worst = [agree(common, chain_right, True), agree(same, tree_right, False)]
             if k == 0:
+                worst.append(agree_fixed(fixed, *of_all, truth[i]))
                 worst.append(agree_by_errors(by_errors, *listing, truth[i]))
             slacks.append((k, worst))
     false = [w for k, w in slacks if k == 1]

@@ -8,7 +8,8 @@ r"""Claim. SGD on the structured hinge, i uniform, w^1 = 0, eta = 1/(lam t), R =
     eta = 2/(lam (t + 1)), weights t: 2 G^2/(lam (T + 1))
 all on E[P] - P*. The nu average gives w^i the weight Gamma(i + nu)/Gamma(i) up to a factor.
 Lecture "Online solvers for convex risk minimization" (Franc), projected SGD; Shamir & Zhang 2013;
-Rakhlin et al. 2012; Lacoste-Julien, Schmidt & Bach 2012. (The other regimes: sgd_regimes.)
+Rakhlin et al. 2012; Lacoste-Julien, Schmidt & Bach 2012. The other regimes:
+structured_sgd_regimes.
 
 Check. The package's steps, exactly over all n^5 sequences and by the mean over seeds for T = 300.
 Two false variants, both of which have to fail: ||g_t|| <= R on two opposite examples, and weights

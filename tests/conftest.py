@@ -1,9 +1,20 @@
 """Strict settings for every test: float64, no silent promotion, no silent broadcasting."""
 
+import os
 import pathlib
+import sys
 
 import jax
+import jaxlib
 import pytest
+
+# Most of the tests' time is compilation, and XLA's plain emitters need less than half of it. What
+# users run is checked too: make test-all and the tests that start a process of their own leave the
+# choice to XLA. Flags are read at the first computation, and an unknown one ends the process:
+# hence the version.
+PLAIN_EMITTERS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+if jaxlib.__version__.startswith("0.10.") and "--run-full" not in sys.argv:
+    os.environ["XLA_FLAGS"] = f"{PLAIN_EMITTERS} {os.environ.get('XLA_FLAGS', '')}".strip()
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")

@@ -1,5 +1,7 @@
 """Blocks are exact: whatever the block, the rows and the repeats, the iterates are the same."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,11 +36,16 @@ def problem(sparse: bool, loss=None):
     return js.make_erm(X, y, loss=loss or js.SmoothHinge(0.5), lam=0.05, weights=toy.weights())
 
 
+@functools.cache
+def single_visits(name):
+    return js.run(problem(False), METHODS[name](1), passes=3, key=KEY)[1]
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_block_equals_single_visits(name, sparse):
     """40 visits in blocks of 16 (with a partial one) and of 64 against the lecture's steps."""
-    one = js.run(problem(False), METHODS[name](1), passes=3, key=KEY)[1]
+    one = single_visits(name)
     for block in (16, 64):
         many = js.run(problem(sparse), METHODS[name](block), passes=3, key=KEY)[1]
         np.testing.assert_allclose(many.primal, one.primal, rtol=1e-11)
@@ -52,9 +59,9 @@ def test_repeats_inside_a_block_see_earlier_moves(sparse):
     index = jax.random.randint(KEY, (64,), 0, 5, dtype=jnp.int32)
     method = js.SDCA(js.Uniform(), block=64)
     block = method.step(p, method.init(p), Sample(index))
-    single, state = js.SDCA(js.Uniform(), block=1), method.init(p)
-    for i in index:
-        state = single.step(p, state, Sample(i[None]))
+    single = js.SDCA(js.Uniform(), block=1)
+    one = lambda state, i: (single.step(p, state, Sample(i[None])), None)
+    state = jax.lax.scan(one, method.init(p), index)[0]
     for a, b in zip(jax.tree.leaves(block), jax.tree.leaves(state)):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
 

@@ -249,6 +249,7 @@ def test_nodes_on_four_devices():
     env = {**os.environ, "XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
     env["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     folder = SCRIPT.parent.parent
+    env["PYTHONPATH"] = str(folder)  # the package beside the script, whatever is installed
     done = subprocess.run(
         [sys.executable, str(SCRIPT)], env=env, cwd=folder, capture_output=True, text=True
     )

@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_FLAGS"))}
     command = [sys.executable, *arguments] if arguments else [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=clean, timeout=300)
 

@@ -95,14 +95,30 @@ def test_marginals_are_brute_force(kind, shared):
         np.testing.assert_allclose(edge[i], edges.sum(0) if shared else edges, atol=1e-12)
 
 
-def test_slack_rescaling_and_fixed_labels_are_brute_force():
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ties", (True, False))
+def test_the_best_labelling_with_one_node_fixed_is_brute_force(kind, ties):
+    _, pairwise, parent, mask = given = cases(kind, False, ties)
+    wanted = np.random.default_rng(6).integers(0, K, mask.shape)
+    found = program("tree", "given")(*given)
+    rows = np.asarray(program("tree", "labels_given")(found, pairwise, parent, mask, wanted))
+    np.testing.assert_array_equal(rows[~np.broadcast_to(mask[:, None], rows.shape)], 0)
+    for i, one in enumerate(zip(*given)):
+        labellings, scores = enumerated(*one)
+        length = labellings.shape[1]
+        for v in range(length):
+            most = scores[labellings[:, v] == wanted[i, v]].max()
+            np.testing.assert_allclose(found.whole[i, v, wanted[i, v]], most, atol=1e-12)
+            own = scores[(labellings == rows[i, v, :length]).all(1)][0]
+            np.testing.assert_allclose(own, most, atol=1e-12)
+            assert rows[i, v, v] == wanted[i, v]
+
+
+def test_slack_rescaling_is_brute_force():
     unary, pairwise, _, mask = given = cases("chain", True, False)
     truth = np.random.default_rng(5).integers(0, K, mask.shape)
     best = jax.jit(jax.vmap(slack.best_by_errors))(unary, pairwise, mask, truth)
     rescaled = jax.jit(jax.vmap(slack.slack_rescaled))(unary, pairwise, mask, truth)
-    fixed = jax.jit(jax.vmap(slack.decode_given, (0, 0, 0, None, None)))(
-        unary, pairwise, mask, 0, 1
-    )
     for i, one in enumerate(zip(*given)):
         labellings, scores = enumerated(*one)
         length = labellings.shape[1]
@@ -112,10 +128,6 @@ def test_slack_rescaling_and_fixed_labels_are_brute_force():
         assert (best[i, length + 1 :] < -1e29).all()
         true = scores[errors == 0][0]
         np.testing.assert_allclose(rescaled[i], (errors * (1 + scores - true)).max(), atol=1e-12)
-        chosen = labellings[:, 0] == 1
-        np.testing.assert_allclose(fixed[0][i], scores[chosen].max(), atol=1e-12)
-        found = labellings[chosen][scores[chosen].argmax()]
-        np.testing.assert_array_equal(fixed[1][i, :length], found)
 
 
 def test_a_chain_is_a_tree():

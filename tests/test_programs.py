@@ -13,6 +13,7 @@ from jaxopt_svm.core import lanes
 from tests import toy
 
 N, D, LANES, BLOCK = 1009, 13, 5, 16  # sizes that occur nowhere else in a program
+XLA_CHOICE = {"xla_cpu_use_fusion_emitters": True}  # the programs that users run, see conftest.py
 
 
 def problem(sparse: bool = False):
@@ -97,7 +98,7 @@ def loop_bodies(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", ["sdca", "sdca-uniform", "sgd", "saga", "svrg", "dfsdca"])
 def test_no_loop_copies_an_array_of_size_n(name, batched, sparse):
     step, args = one_pass(problem(sparse), METHODS[name], batched)
-    text = str(jax.jit(step).lower(*args).compile().as_text())
+    text = str(jax.jit(step).lower(*args).compile(XLA_CHOICE).as_text())
     copied = [
         line.strip()
         for lines in loop_bodies(text).values()
@@ -116,7 +117,7 @@ def test_the_copy_test_sees_a_copy():
 
         return jax.lax.scan(step, table, index)
 
-    compiled = jax.jit(naive).lower(np.zeros(N, np.float32), np.arange(N)).compile()
-    text = str(compiled.as_text())
+    lowered = jax.jit(naive).lower(np.zeros(N, np.float32), np.arange(N))
+    text = str(lowered.compile(XLA_CHOICE).as_text())
     lines = [line for lines in loop_bodies(text).values() for line in lines]
     assert any(re.search(rf"f32\[{N}\]\S* (copy|fusion)\(", line) for line in lines)

@@ -1,5 +1,6 @@
 """What the methods of sequential dual ascent promise beyond the contract."""
 
+import functools
 import itertools
 import re
 
@@ -103,6 +104,37 @@ def test_a_full_cache_grows_and_nothing_is_lost(method):
     assert np.all(np.diff(found.trace.dual) >= 0)
 
 
+def wrapped(method):
+    held_out = make("multiclass", False)
+    return {
+        "averaged": js.Averaged(method),
+        "early": js.EarlyStopping(method, held_out, patience=50),
+        "restarted": js.Restarted(method, every=3),
+        "certified": js.Certified(method, js.FASOLE(capacity=2)),
+        "twice": js.Averaged(js.EarlyStopping(method, held_out, patience=50)),
+    }
+
+
+@pytest.mark.parametrize("name", ["averaged", "early", "restarted", "certified", "twice"])
+def test_a_cache_grows_inside_wrappers_too(name):
+    """What is asked of the method is asked of the one inside: room, and samples to be aimed."""
+    problem = make("multiclass", False)
+    inside = js.BCFW(sampling=js.GapProportional(), capacity=2)
+    one = js.solve(problem, wrapped(inside)[name], rtol=0.0, max_passes=30)
+    assert one.dual.masses.shape[1] > 2, "a label that found no slot would have been left out"
+    assert np.all(one.trace.gap >= -one.trace.floor)
+    assert one.certificate.gap < 0.1 * one.trace.gap[0]
+    calls = one.trace.oracle_calls[-1]
+    assert calls >= 30 * problem.n and np.isfinite(calls)
+
+
+def test_a_wrapper_has_room_for_a_start():
+    problem = make("multiclass", False)
+    start = js.solve(problem, js.FASOLE(), rtol=0.0, max_passes=5).point
+    one = js.solve(problem, js.Averaged(js.FASOLE(capacity=2)), max_passes=1, start=start)
+    assert one.dual.masses.shape[1] >= start.dual.masses.shape[1]
+
+
 def test_lanes_may_grow_and_stop_at_different_times():
     problem = make("multiclass", False)
     grid = js.sweep(problem, (10.0, 0.3, 0.01), js.FASOLE(capacity=2), rtol=1e-3)
@@ -193,19 +225,38 @@ def brute_force_optimum(problem, labels) -> float:
     return -found["primal objective"]
 
 
-@pytest.mark.parametrize("method", [js.FASOLE(), js.SDM(), js.BCFW(), js.FrankWolfe()])
-def test_a_model_of_ones_own_is_solved_by_all_of_them(method):
-    """Multilabel on a tree, five functions written by its user; P* by a QP over all labels."""
+@functools.cache
+def ones_own(lam: float):
+    """Multilabel on a tree, five functions written by its user, and P* by a QP over all labels."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5, 2)), rng.integers(0, 2, (5, 3))
-    model = Multilabel(jnp.array([-1, 0, 0]), F=2)
-    steepest = isinstance(method, js.BCFW | js.FrankWolfe)
-    problem = js.make_structured(model, jnp.asarray(X), y, lam=20.0 if steepest else 0.1)
+    problem = js.make_structured(Multilabel(jnp.array([-1, 0, 0]), F=2), jnp.asarray(X), y, lam=lam)
     labels = jnp.array(list(itertools.product(range(2), repeat=3)))
+    return problem, brute_force_optimum(problem, labels)
+
+
+@pytest.mark.parametrize(
+    "method", [js.FASOLE(), js.SDM(), js.BCFW(), js.FrankWolfe(), js.BMRM(), js.OCA()]
+)
+def test_a_model_of_ones_own_is_solved_by_all_of_them(method):
+    steepest = isinstance(method, js.BCFW | js.FrankWolfe)
+    problem, best = ones_own(20.0 if steepest else 0.1)
     found = js.solve(problem, method, rtol=1e-7, max_passes=3000)
-    best = brute_force_optimum(problem, labels)
     np.testing.assert_allclose(found.certificate.primal, best, rtol=1e-6)
     np.testing.assert_allclose(found.certificate.dual, best, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method", [js.StructuredSGD(), js.averaged_perceptron(), js.structured_adagrad(batch=5)]
+)
+def test_primal_methods_take_a_model_of_ones_own(method):
+    """Rough, so judged by what the certificate says about the true optimum."""
+    problem, best = ones_own(0.1)
+    found = js.solve(problem, method, rtol=0.0, max_passes=60)
+    assert found.certificate.dual <= best * (1 + 1e-9) and best <= found.certificate.primal
+    knows_lam = not isinstance(method, js.StructuredPerceptron)
+    assert found.certificate.primal - best <= (0.1 if knows_lam else 3.0) * best
+    assert problem.risk(found.w) < problem.risk(jnp.zeros(problem.d))
 
 
 def test_warm_starts_along_a_path():

@@ -1,13 +1,16 @@
 """Stochastic subgradients on structures: what they promise beyond the contract."""
 
+import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
 import jaxopt_svm as js
+from jaxopt_svm.core.protocols import Sample
 from tests.test_cutting import after
 from tests.toy_structured import make
 
@@ -57,6 +60,20 @@ def test_averages(problem, rule):
     assert found.status == "converged"
 
 
+@pytest.mark.parametrize(
+    "method",
+    [js.StructuredSGD(), js.StructuredSGD(js.InverseSqrt(0.5), batch=5, project=True)],
+    ids=["telescoping", "projected"],
+)
+def test_the_lazy_mean_is_the_mean(problem, method):
+    """Through folds of the scale, batches and projections; the start is not one of the iterates."""
+    lazy = after(problem, dataclasses.replace(method, average=True), 5)
+    mean = dataclasses.replace(method, average=True).point(problem, lazy).w
+    plain = js.Averaged(method, js.UniformMean())
+    np.testing.assert_allclose(mean, plain.point(problem, after(problem, plain, 5)).w, rtol=1e-9)
+    np.testing.assert_array_equal(method.point(problem, lazy).w, lazy.scale * lazy.v)
+
+
 def test_scales_of_C():
     """C of the sum is what make_* takes; C of the slide's step is 1/lam."""
     problem = make("multiclass", False, lam=None, C=0.5, weights=None)
@@ -73,6 +90,23 @@ def test_perceptron_counts_its_mistakes():
     few, many = (after(problem, method, k) for k in (5, 10))
     assert 2 <= int(few.mistakes) == int(many.mistakes)  # separable: they end
     assert float(problem.risk(many.w)) == 0.0
+
+
+def test_an_example_without_weight_is_not_there():
+    """For the perceptron too, whose slides know no weights."""
+    X, y = np.random.default_rng(1).normal(size=(12, 3)), np.arange(12) % 3
+    y_wrong = np.where(np.arange(12) == 5, (y + 1) % 3, y)
+    keep = np.arange(12) != 5
+    order = jnp.asarray(np.tile(np.arange(12), 2), jnp.int32)
+    walks = []
+    for labels, index in ((y_wrong, order), (y, order[order != 5])):
+        problem = js.make_multiclass(X, labels, lam=0.1, weights=keep)
+        method = js.averaged_perceptron()
+        one = lambda s, i, p=problem, m=method: (m.step(p, s, Sample(i[None])), None)
+        state = jax.lax.scan(one, method.init(problem), index)[0]
+        walks.append((method.point(problem, state).w, state.mistakes))
+    np.testing.assert_allclose(walks[0][0], walks[1][0], rtol=1e-12)
+    assert walks[0][1] == walks[1][1]
 
 
 def test_early_stopping_ends_a_lane_and_keeps_its_best(problem):

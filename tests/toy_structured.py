@@ -60,7 +60,8 @@ def turned(problems: dict[str, Any], turn) -> dict[str, Any]:
     return {name: (lambda make=make: turn(make())) for name, make in problems.items()}
 
 
-CRF, SLACK = turned(CHAIN, js.crf), turned(MULTICLASS, js.slack_rescaling)
+CRF, POSLEARN = turned(CHAIN, js.crf), turned(CHAIN, js.poslearn)
+SLACK = turned(MULTICLASS, js.slack_rescaling)
 _ADAM = optax.adam(lambda t: 0.3 / jnp.sqrt(1.0 + t))
 _CRF_REFEREE = js.FromOptax(_ADAM, batch=None)
 
@@ -95,6 +96,7 @@ def table() -> list[Case]:
         row("rmsprop", js.structured_rmsprop(), MULTICLASS, 100, 0.2, "structured_rmsprop"),
         row("adam", js.structured_adam(), MULTICLASS, 100, 0.2, "structured_adam"),
         row("crf", js.FromOptax(_ADAM, batch=None), CRF, 200, 1e-6)._replace(referee=_CRF_REFEREE),
+        row("poslearn-fasole", js.FASOLE(), POSLEARN, 100, 1e-3),
         row("slack-fasole", js.FASOLE(), SLACK, 200, 1e-4),
         row("sdm-steepest", js.SDM(pair=js.Steepest()), MULTICLASS, 100, 1e-6),
     ]

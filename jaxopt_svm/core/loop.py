@@ -40,6 +40,15 @@ def _stack(lanes: list[Any]) -> Any:
     return stacked
 
 
+def _leaves(state):
+    return jax.tree_util.tree_leaves_with_path(state)
+
+
+def _is_flag(path) -> bool:
+    """Whether this leaf of a state is a field ``full``, of the method or of one inside it."""
+    return bool(path) and getattr(path[-1], "name", None) == "full"
+
+
 def next_record(r: int) -> int:
     """Passes until the next certificate: each of the first ones, then an eighth of the total."""
     return max(1, r // 8)
@@ -204,8 +213,9 @@ class Loop:
 
     def _make_room(self) -> None:
         """Double a capacity that some lane has filled; at its limit the lane is called full."""
-        full = self._host(self.state.full)
-        if not full.any():
+        flags = [self._host(x) for path, x in _leaves(self.state) if _is_flag(path)]
+        full = np.any(flags, axis=0)
+        if not np.any(full):
             return
         method = self.method.grown()
         if method is None:
@@ -213,7 +223,8 @@ class Loop:
             return
         self.grow_to(method)
         self.settled[:] = False  # an update may have waited for room
-        self.state = self.state._replace(full=jnp.zeros_like(self.state.full))
+        clear = lambda path, x: jnp.zeros_like(x) if _is_flag(path) else x
+        self.state = jax.tree_util.tree_map_with_path(clear, self.state)
 
     def grow_to(self, method) -> None:
         """Go on with a roomier method: what it has room for now is empty, that is, zero."""

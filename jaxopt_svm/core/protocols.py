@@ -108,8 +108,9 @@ class Method(Protocol[State]):
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
       every                             most passes between two certificates; an iteration is dear
       settles = True                    a stretch of passes without an update ends the lane
-      capacity, grown() -> method       a static size; when ``state.full`` is set the host doubles
-                                        it and pads the state with zeros; None ends the lane
+      capacity, grown() -> method       a static size; when the field ``full`` of a state is set
+                                        (of an inner state too) the host doubles it and pads the
+                                        state with zeros; None ends the lane
       retire(state, gone) -> state      where lanes run one after the other: slots that are ``gone``
                                         (a mask) cost nothing from now on
       holding(start) -> method          the same with the capacity that a start asks for

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxopt_svm.oracles.chain import decode, edge_tables
+from jaxopt_svm.oracles.chain import edge_tables
 from jaxopt_svm.oracles.semiring import MaxPlus
 
-__all__ = ["best_by_errors", "decode_given", "decode_rescaled", "slack_rescaled", "variational"]
+__all__ = ["best_by_errors", "decode_rescaled", "slack_rescaled", "variational"]
 
 LOWEST = -1e30
 
@@ -56,13 +56,6 @@ def slack_rescaled(unary, pairwise, mask, truth) -> Array:
     errors = jnp.arange(best.shape[0], dtype=best.dtype)
     # h = 0 is the truth itself, whose score is M[0]
     return jnp.max(errors * (1 + best - best[0]))
-
-
-def decode_given(unary, pairwise, mask, position, label) -> tuple[Array, Array]:
-    """(score, labels) of the best labelling with this label at this position."""
-    T, K = unary.shape
-    other = (jnp.arange(T)[:, None] == position) & (jnp.arange(K)[None] != label)
-    return decode(jnp.where(other, LOWEST, unary), pairwise, mask)
 
 
 def decode_rescaled(unary, pairwise, mask, truth, margin) -> tuple[Array, Array]:

@@ -10,6 +10,8 @@ lowest label at the root, then at each child given its parent.
 Lecture "Online solvers for convex risk minimization" (Franc), oracles; Pearl 1988.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -17,7 +19,29 @@ from jax import Array, lax
 from jaxopt_svm.oracles.chain import Marginals, edge_tables
 from jaxopt_svm.oracles.semiring import LogSumExp, MaxPlus, Semiring
 
-__all__ = ["consistent", "decode", "log_partition", "marginals", "max_marginals", "value"]
+__all__ = [
+    "Given",
+    "consistent",
+    "decode",
+    "given",
+    "labels_given",
+    "log_partition",
+    "marginals",
+    "max_marginals",
+    "value",
+]
+
+
+class Given(NamedTuple):
+    """What decoding with one node fixed needs, for every node and label at once.
+
+    below: (V, K) the sum over the subtree of v. sent: (V, K) what v tells its parent. whole: (V, K)
+    the sum over the labellings with y_v = a.
+    """
+
+    below: Array
+    sent: Array
+    whole: Array
 
 
 def upward(semiring: Semiring, unary, tables, parent, mask):
@@ -43,6 +67,10 @@ def value(semiring: Semiring, unary, pairwise, parent, mask) -> Array:
 
 def beliefs(semiring: Semiring, unary, pairwise, parent, mask) -> Array:
     """(V, K): the sum over the labellings with y_v = a. At padding: the total, whatever a."""
+    return _given(semiring, unary, pairwise, parent, mask).whole
+
+
+def _given(semiring: Semiring, unary, pairwise, parent, mask) -> Given:
     tables = edge_tables(unary, pairwise)
     belief, message = upward(semiring, unary, tables, parent, mask)
     total = semiring.total(belief[0])
@@ -55,7 +83,7 @@ def beliefs(semiring: Semiring, unary, pairwise, parent, mask) -> Array:
     children = jnp.arange(1, unary.shape[0], dtype=jnp.int32)
     steps = (children, jnp.where(mask, parent, 0)[1:], tables, message[1:])
     whole, _ = lax.scan(step, belief, steps)
-    return jnp.where(mask[:, None], whole, total)
+    return Given(belief, message, jnp.where(mask[:, None], whole, total))
 
 
 def decode(unary, pairwise, parent, mask) -> tuple[Array, Array]:
@@ -78,6 +106,45 @@ def decode(unary, pairwise, parent, mask) -> tuple[Array, Array]:
 def max_marginals(unary, pairwise, parent, mask) -> Array:
     """(V, K): the best score with y_v = a."""
     return beliefs(MaxPlus(), unary, pairwise, parent, mask)
+
+
+def given(unary, pairwise, parent, mask) -> Given:
+    """One pass up and one down: max-marginals (``whole``) and what finds their labellings."""
+    return _given(MaxPlus(), unary, pairwise, parent, mask)
+
+
+def labels_given(found: Given, pairwise, parent, mask, wanted) -> Array:
+    """(V, V): row v the best labelling with label wanted[v] at v; 0 at padding.
+
+    From v its label goes up to the root, each parent best for all but the child it is asked by;
+    from the root down, whoever has no label takes the best for its subtree. O(V^2 K) for all rows,
+    where V decodings would cost O(V^2 K^2).
+    """
+    V = found.below.shape[0]
+    tables = edge_tables(found.below, pairwise)
+    children = jnp.arange(1, V, dtype=jnp.int32)
+    above = jnp.where(mask, parent, 0)[1:].astype(jnp.int32)
+    best = lambda scores: lax.argmax(scores, 0, jnp.int32)
+
+    def up(at, edge):
+        labels, has = at
+        v, a, table, sent = edge
+        label = best(table[:, labels[v]] + found.whole[a] - sent)
+        return (labels.at[a].set(jnp.where(has[v], label, labels[a])), has.at[a].max(has[v])), None
+
+    def down(at, edge):
+        labels, has = at
+        v, a, table, below = edge
+        label = jnp.where(has[v], labels[v], best(table[labels[a]] + below))
+        return (labels.at[v].set(label), has), None
+
+    def row(v, label):
+        at = (jnp.full(V, label, jnp.int32), jnp.arange(V) == v)
+        at, _ = lax.scan(up, at, (children, above, tables, found.sent[1:]), reverse=True)
+        (labels, _), _ = lax.scan(down, at, (children, above, tables, found.below[1:]))
+        return jnp.where(mask, labels, 0)
+
+    return jax.vmap(row)(jnp.arange(V), wanted)
 
 
 def log_partition(unary, pairwise, parent, mask) -> Array:

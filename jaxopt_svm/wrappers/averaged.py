@@ -26,8 +26,8 @@ from jaxopt_svm.core.blocks import At
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import name_of
-from jaxopt_svm.core.run import prepare
 from jaxopt_svm.core.visits import Visits
+from jaxopt_svm.wrappers.wrapper import Wrapper
 
 __all__ = ["Averaged", "PolynomialMean", "SuffixMean", "UniformMean"]
 
@@ -115,13 +115,14 @@ class AveragedState(NamedTuple):
 
 
 @pytree
-class Averaged:
+class Averaged(Wrapper):
     """``method`` with its iterates averaged by ``rule``."""
 
     method: Any
     rule: Any = PolynomialMean(1.0)
 
     bound_on = "primal"
+    whole_pass = False
 
     @property
     def name(self) -> str:
@@ -138,9 +139,6 @@ class Averaged:
         self.method.check(problem)
         if self._by_visit() and not self.method.linear(problem):
             raise ValueError("Averaged: inside blocks only l2 problems can be averaged")
-
-    def prepare(self, problem):
-        return prepare(problem, self.method)
 
     def init(self, problem, start: Point | None = None) -> AveragedState:
         inner = self.method.init(problem, start)
@@ -184,6 +182,12 @@ class Averaged:
 
     def spent(self, problem):
         return self.method.spent(problem)
+
+    @property
+    def counted(self):
+        """The method's own count; like the method, it may have none."""
+        inner = self.method.counted
+        return lambda state: inner(state.inner)
 
     def bound(self, problem, t):
         """What the method's step rule promises for the uniform mean of w_2..w_{t+1}."""

@@ -6,6 +6,7 @@ otherwise) beside the method, started from those slopes. ``w`` is the method's o
 only the lower bound improves. Cost: one pass of each a pass.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import name_of
 from jaxopt_svm.core.run import prepare
 from jaxopt_svm.methods.dual.sdca import SDCA
+from jaxopt_svm.wrappers.wrapper import aimed, holding, roomier
 
 __all__ = ["Certified", "CertifiedState"]
 
@@ -47,10 +49,30 @@ class Certified:
     def prepare(self, problem):
         return prepare(prepare(problem, self.method), self.companion)
 
+    def grown(self):
+        """Both get more room where they can: the flag does not say which of them asked."""
+        mine, theirs = roomier(self.method), roomier(self.companion)
+        if mine is None and theirs is None:
+            return None
+        mine, theirs = mine or self.method, theirs or self.companion
+        return dataclasses.replace(self, method=mine, companion=theirs)
+
+    def holding(self, start: Point):
+        """A companion with a capacity starts from one label an example, which any holds."""
+        return dataclasses.replace(self, method=holding(self.method, start))
+
+    def aim(self, problem, state: CertifiedState, samples):
+        mine, theirs = jax.tree.map(lambda x: x[0], samples)
+        mine = aimed(self.method, problem, state.primal, mine)
+        theirs = aimed(self.companion, problem, state.dual, theirs)
+        return jax.tree.map(lambda x: x[None], (mine, theirs))
+
     def init(self, problem, start: Point | None = None) -> CertifiedState:
         primal = self.method.init(problem, start)
-        first = problem.complete(self.method.point(problem, primal))
-        return CertifiedState(primal, self.companion.init(problem, first))
+        first = self.method.point(problem, primal)
+        if hasattr(self.companion, "grown"):  # labels of the method might find no room
+            first = Point(first.w)
+        return CertifiedState(primal, self.companion.init(problem, problem.complete(first)))
 
     def draw(self, problem, key):
         keys = jax.random.split(key)

@@ -17,7 +17,7 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import name_of
-from jaxopt_svm.core.run import prepare
+from jaxopt_svm.wrappers.wrapper import Wrapper
 
 __all__ = ["EarlyStopping"]
 
@@ -35,7 +35,7 @@ class EarlyState(NamedTuple):
 
 
 @pytree
-class EarlyStopping:
+class EarlyStopping(Wrapper):
     """``method``, judged after each pass on ``held_out``, a problem with the same model.
 
     patience: passes without a lower error until it stops. One step is a whole pass.
@@ -61,9 +61,6 @@ class EarlyStopping:
         if self.patience < 1:
             raise ValueError(f"patience: expected at least 1 pass; got {self.patience}")
 
-    def prepare(self, problem):
-        return prepare(problem, self.method)
-
     def init(self, problem, start: Point | None = None) -> EarlyState:
         inner = self.method.init(problem, start)
         w, none = self.method.point(problem, inner).w, jnp.zeros((), jnp.int32)
@@ -84,10 +81,17 @@ class EarlyStopping:
             best=jnp.where(better, error, state.best),
             bad=jnp.where(better, 0, state.bad + 1),
             passes=state.passes + 1,
-            calls=state.calls + self.method.spent(problem).oracle_calls + self.held_out.n,
+            calls=state.calls + self._calls(problem, state.inner, inner) + self.held_out.n,
         )
         # lanes stop at different times, so this is a choice and not a branch: once a pass
         return jax.tree.map(lambda a, b: jnp.where(done, a, b), state, new)
+
+    def _calls(self, problem, before, after):
+        """Decodings of the method in one pass: counted, where the cost of a pass varies."""
+        counted = getattr(self.method, "counted", None)
+        if counted is None:
+            return self.method.spent(problem).oracle_calls
+        return counted(after).oracle_calls - counted(before).oracle_calls
 
     def point(self, problem, state: EarlyState) -> Point:
         return Point(state.best_w, self.method.point(problem, state.inner).dual)

@@ -26,6 +26,7 @@ from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, name_of, register
 from jaxopt_svm.methods.dual.sdca import SDCA
 from jaxopt_svm.problems.ball import Ball
+from jaxopt_svm.wrappers.wrapper import Wrapper
 
 __all__ = ["OnBall", "ball_sdca"]
 
@@ -39,7 +40,7 @@ class OnBallState(NamedTuple):
 
 
 @pytree
-class OnBall:
+class OnBall(Wrapper):
     """``method`` (one that carries a dual point) on a ball. One step is a whole pass.
 
     Cost of a step: a pass of the method and one to rebuild w(alpha) for the new lam.
@@ -57,6 +58,11 @@ class OnBall:
         if not isinstance(problem, Ball):
             raise ValueError(
                 f"OnBall solves problems over a ball (js.make_ball); got {type(problem).__name__}"
+            )
+        if hasattr(self.method, "grown"):
+            raise ValueError(
+                f"OnBall: {name_of(self.method)} would lose its working set with every change of "
+                "lam; use SDCA"
             )
         self.method.check(problem.penalised(1.0))
 

@@ -25,12 +25,12 @@ from jax.sharding import Mesh
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, name_of, register
-from jaxopt_svm.core.run import prepare
 from jaxopt_svm.core.sampling import Nice, Powers
 from jaxopt_svm.core.sets import Distributed
 from jaxopt_svm.methods.coordinate.alpha import Alpha
 from jaxopt_svm.methods.dual.rates import start_gap
 from jaxopt_svm.problems.coordinates import Features, FeaturesOnNodes
+from jaxopt_svm.wrappers.wrapper import Wrapper
 
 __all__ = ["Restarted", "alpha", "approx", "hydra2"]
 
@@ -44,7 +44,7 @@ class RestartedState(NamedTuple):
 
 
 @pytree
-class Restarted:
+class Restarted(Wrapper):
     """``method``, restarted from its own point. One step is a whole pass.
 
     every: passes between restarts; None asks the method's ``period``. A method with a ``restart``
@@ -70,9 +70,6 @@ class Restarted:
             raise ValueError("Restarted: no theory says when, the loss is not smooth; give every=")
         if self.every is not None and self.every < 1:
             raise ValueError(f"Restarted: every must be at least 1; got {self.every}")
-
-    def prepare(self, problem):
-        return prepare(problem, self.method)
 
     def _every(self, problem) -> Array:
         own = self.method.period(problem) if self.every is None else self.every

@@ -106,7 +106,8 @@ class CuttingPlanes:
         return dataclasses.replace(self, capacity=max(self.capacity, wanted))  # pyright: ignore
 
     def init(self, problem: Structured, start: Point | None = None) -> PlaneState:
-        """The slots of a start are planes, whoever made them; x is their mean mass."""
+        """The slots of a start are planes, whoever made them; x is their mean mass. One more plane
+        at w, and the model's minimiser is where the first round begins."""
         given = problem.origin() if start is None else start
         dual = problem.complete(given).dual
         if not isinstance(dual, Mixture):
@@ -120,9 +121,7 @@ class CuttingPlanes:
         x = problem.c @ dual.masses
         wide = lambda a, axes: jnp.pad(a, [(0, more if k in axes else 0) for k in range(a.ndim)])
         none, w = jnp.zeros((), jnp.int32), jnp.asarray(given.w)
-        value, label = problem.oracles(w)
-        P = problem.lam / 2 * (w @ w) + problem.c @ value
-        return PlaneState(
+        state = PlaneState(
             w=w,
             labels=wide(dual.labels.astype(problem.y.dtype), (1,)),
             u=wide(u, (0,)),
@@ -132,13 +131,16 @@ class CuttingPlanes:
             known=wide(jnp.ones(count, bool), (0,)),
             idle=jnp.zeros(self.capacity, jnp.int32),
             best_w=w,
-            best=P,
-            best_u=_plane(problem, label)[0],
+            best=jnp.full_like(problem.lam, jnp.inf),
+            best_u=jnp.zeros_like(w),
             lower=b @ x - (x @ (u @ u.T) @ x) / (2 * problem.lam),
             rounds=none,
             calls=none,
             full=jnp.zeros((), bool),
         )
+        state = self.insert(problem, state, w, self.cut(problem, w))
+        state, w = self.improve(problem, state)
+        return state._replace(w=w, rounds=none)
 
     def draw(self, problem, key: Array) -> Array:
         """Nothing is random: one round a pass."""

@@ -7,6 +7,7 @@ r"""AdaGrad, RMSProp and Adam for structured outputs, through optax, and where t
 
 These ignore the scale of g, so C (or lam) must enter by the shrink, in one of three ways:
     Preconditioned()  w <- w - gamma (g + lam w) rate, v from g alone: the optimum is a fixed point
+                      (gamma lam w rate cut off at w, see the class)
     Coupled()         g + lam w in place of g: the optimum is a fixed point
     Decoupled()       w <- w - gamma (g rate + lam w), as on the slide: another fixed point, since
                       the loss part of a step decays and the shrink does not; ``check`` warns
@@ -96,8 +97,11 @@ class Adam:
 class Preconditioned:
     """Statistics from the loss alone; loss and shrink divided alike.
 
-    A shrink never crosses zero: where a feature has not been seen for long, RMSProp's v has died
-    out, and lam w/sqrt(v) would be of any size.
+    A departure from the formula above: a shrink never crosses zero. Where a feature has not been
+    seen for k steps, RMSProp's v is beta^k of what it was, and the printed factor of w,
+    1 - gamma lam/sqrt(v), passes -1 and then any bound. Where the cut acts, gamma lam rate > 1, the
+    optimum is no fixed point: there the weight of a feature that is away is set to 0. AdaGrad's
+    rates only fall, and a gamma that decays ends it for features that do occur.
     """
 
     def direction(self, scaling, g, decay, opt, w, gamma):

@@ -1,13 +1,14 @@
 r"""The structured perceptron and its average: promote the truth, demote what was decoded.
 
     y' = argmax_y <w, psi(x_i, y)>                                  no loss is added
-    if y' != y_i:  w <- w - gamma [psi(x_i, y') - psi(x_i, y_i)]    a mistake
+    if y' != y_i:  w <- w - gamma n c_i [psi(x_i, y') - psi(x_i, y_i)]    a mistake
 
 It is SGD on sum_i c_i max_y <w, psi(x_i, y) - psi(x_i, y_i)>: no margin, no regulariser; a constant
-gamma only scales w. Ties are mistakes (w = 0 is one for every example): a label as good as the
-truth up to ``tie`` gamma times its loss is taken for the better one.
+gamma only scales w. Without weights n c_i = 1; an example of weight 0 might as well not be there.
+Ties are mistakes (w = 0 is one for every example): a label as good as the truth up to ``tie`` gamma
+times its loss is taken for the better one.
 The average over all examples seen, w_0 = 0 among them, by one more vector:
-    u <- u - c gamma [psi(x_i, y') - psi(x_i, y_i)] at example number c = 1, 2, ...;  mean = w - u/c
+    u <- u + c times the move of w, at example number c = 1, 2, ...;  mean = w - u/c
 
 Lecture "Stochastic Gradient Descent for Structures" (Srikumar); Collins, EMNLP 2002.
 Separable by a unit vector with margin delta, ||psi(x_i, y) - psi(x_i, y_i)|| <= Dm:
@@ -91,12 +92,13 @@ class StructuredPerceptron:
         theta = jax.tree.map(jnp.add, model.potentials(w, x), lean)
         label = model.decode(theta, x)[1].astype(problem.y.dtype)
         found, truth = (model.statistics(x, a) for a in (label, y))
-        step = jax.tree.map(lambda a, b: self.gamma * (b - a), found, truth)
-        wrong = model.score(model.loss(x, y), x, label) > 0
+        gamma, here = self.gamma * problem.n * example.c, example.c > 0
+        step = jax.tree.map(lambda a, b: gamma * (b - a), found, truth)
+        wrong = here & (model.score(model.loss(x, y), x, label) > 0)
         if self.average:
             u = model.add(u, x, jax.tree.map(lambda s: c.astype(w.dtype) * s, step))
         w = model.add(w, x, step)
-        return PerceptronState(w, u, c + 1, mistakes + wrong.astype(jnp.int32))
+        return PerceptronState(w, u, c + here.astype(c.dtype), mistakes + wrong.astype(c.dtype))
 
     def point(self, problem, state: PerceptronState) -> Point:
         if not self.average:

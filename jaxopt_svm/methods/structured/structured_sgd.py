@@ -8,7 +8,9 @@ Three regimes: eta = 1/(lam t) (``InverseLam``), c/sqrt(t) on a ball (``InverseS
 a constant step with averaging (``Constant``, js.Averaged). In the C-form gamma_t = lam eta_t, see
 ``CForm``; a shrink 1 - gamma_t <= 0 is refused. On a log-loss the slope is E[psi] - psi(x_i, y_i).
 
-w is kept as a number times a vector, so a step costs its decodings and the stored features.
+w_t = s_t v_t is kept as a number times a vector, so a step costs its decodings and the stored
+features. So does the uniform mean of all iterates (``average``): with v_t = v_{t-1} + delta_t,
+    sum_{i <= t} s_i v_i = S_t v_t - q_t,   S_t = S_{t-1} + s_t,   q_t = q_{t-1} + S_{t-1} delta_t
 
 The dual point it carries. With eta_t = 1/(lam (t + t0)), without projection, the steps telescope:
 w_{T+1} = w(alpha) with mass n N_i(y)/(T + t0) on label y of example i, N_i(y) how often it was
@@ -52,11 +54,14 @@ TINY = 1e-30
 
 
 class StructuredSGDState(NamedTuple):
-    """w = scale v. labels (n, S, ...), counts (n, S): visits that decoded each, slot 0 the truth;
+    """w = scale v. q, total: q_t and S_t of the mean, () without it.
+    labels (n, S, ...), counts (n, S): visits that decoded each, slot 0 the truth;
     () where the steps do not telescope. t: the step to come. full: a label found no slot."""
 
     v: Array
     scale: Array
+    q: Any
+    total: Any
     labels: Any
     counts: Any
     t: Array
@@ -87,7 +92,8 @@ class StructuredSGD:
 
     rule: a step rule for eta_t. batch: examples a step. project: keep ||w|| <= radius,
     sqrt(l_max/lam) unless given (it contains the optimum). capacity: labels an example that the
-    certificate remembers, 0 for none.
+    certificate remembers, 0 for none. average: return the uniform mean of the iterates; js.Averaged
+    has other means, at O(d) a step.
     """
 
     rule: Any = InverseLam()
@@ -96,6 +102,7 @@ class StructuredSGD:
     batch: int = static(default=1)
     project: bool = static(default=False)
     capacity: int = static(default=CAPACITY)
+    average: bool = static(default=False)
 
     bound_on = "primal"
 
@@ -151,9 +158,10 @@ class StructuredSGD:
             counts = wide(jnp.where(self.rule.t0 > 0, self.rule.t0 * masses / problem.n, 0))
             if start is not None:
                 w = jnp.where(self.rule.t0 > 0, problem.rebuild(dual) / problem.lam, w)
-        one = jnp.ones((), jnp.int32)
+        q, total = (jnp.zeros_like(w), jnp.zeros_like(problem.lam)) if self.average else ((), ())
+        one, full = jnp.ones((), jnp.int32), jnp.zeros((), bool)
         return StructuredSGDState(
-            w, jnp.ones_like(problem.lam), labels, counts, one, jnp.zeros((), bool)
+            w, jnp.ones_like(problem.lam), q, total, labels, counts, one, full
         )
 
     def draw(self, problem, key: Array) -> Turn:
@@ -163,11 +171,11 @@ class StructuredSGD:
         return Turn(sample, at % often == 0)
 
     def step(self, problem: Structured, state: StructuredSGDState, turn: Turn):
-        (index, mask), (v, scale, labels, counts, t, full) = turn.sample, state
+        (index, mask), (v, scale, q, total, labels, counts, t, full) = turn.sample, state
         model, lam = problem.model, problem.lam
         # the sample, and so the branch, is the same for all lanes
-        fold = lambda: (scale * v, jnp.ones_like(scale))
-        v, scale = lax.cond(turn.fold, fold, lambda: (v, scale))
+        fold = lambda: (scale * v, jnp.ones_like(scale), jax.tree.map(lambda S: S / scale, total))
+        v, scale, total = lax.cond(turn.fold, fold, lambda: (v, scale, total))
         # 1. k decodings; potentials are linear in w
         block = problem.take(index)
 
@@ -188,14 +196,18 @@ class StructuredSGD:
         scale = shrink * scale
         amount = -eta / k * problem.n * block.c / scale
         v = self._add(model, v, block.x, slopes, amount)
+        if self.average:
+            q = self._add(model, q, block.x, slopes, total * amount)
         # 3. the ball
         if self.project:
             norm = jnp.maximum(jnp.abs(scale) * jnp.linalg.norm(v), TINY)
             scale = scale * jnp.minimum(1, self._radius(problem) / norm)
+        if self.average:
+            total = total + scale
         if self.certified(problem):
             labels, counts, missed = self._remember(state, index, mask, found, 1 / k)
             full = full | (missed if self.capacity < MOST else False)
-        return StructuredSGDState(v, scale, labels, counts, t + 1, full)
+        return StructuredSGDState(v, scale, q, total, labels, counts, t + 1, full)
 
     def _add(self, model, v, x, slopes, amount):
         """v + sum_i amount_i psi(x_i, slopes_i), one example after the other: each in place."""
@@ -232,6 +244,10 @@ class StructuredSGD:
 
     def point(self, problem: Structured, state: StructuredSGDState) -> Point:
         w = state.scale * state.v
+        if self.average:
+            steps = (state.t - 1).astype(w.dtype)
+            mean = (state.total * state.v - state.q) / jnp.maximum(steps, 1)
+            w = jnp.where(steps > 0, mean, w)
         if not self.certified(problem):
             return Point(w)
         steps = (state.t - 1).astype(w.dtype) + self.rule.t0
@@ -251,10 +267,18 @@ class StructuredSGD:
             return None
         return 2 * limits.feature * jnp.max(problem.n * problem.c)
 
-    def bound(self, problem: Structured, t):
-        """17 G^2 (1 + ln t)/(lam t) on E[P(w_t)] - P*, step 1/(lam t)."""
+    def _theorem(self, problem: Structured, t, name: str):
+        """The bound of the rule 1/(lam t) called ``name``; with t0 > 0 there is no promise."""
         G = self.gradient_bound(problem)
         if not isinstance(self.rule, InverseLam) or G is None:
             return None
         t = jnp.maximum(jnp.asarray(t, problem.lam.dtype), 1)
-        return 17 * G**2 * (1 + jnp.log(t)) / (problem.lam * t)
+        return jnp.where(self.rule.t0 > 0, jnp.inf, getattr(self.rule, name)(problem, G, t))
+
+    def bound(self, problem: Structured, t):
+        """17 G^2 (1 + ln t)/(lam t) on E[P(w_t)] - P*, step 1/(lam t); of the mean if averaged."""
+        return self._theorem(problem, t, "mean_bound" if self.average else "last_bound")
+
+    def mean_bound(self, problem: Structured, t):
+        """The same for the uniform mean of the iterates after 1..t steps."""
+        return self._theorem(problem, t, "mean_bound")

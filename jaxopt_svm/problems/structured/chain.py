@@ -33,7 +33,9 @@ class Chain(Nodes):
         """(T, K) the best score with label a at t."""
         return chain.max_marginals(theta.node, theta.edge, x.mask)
 
+    def _parent(self, x):
+        return jnp.arange(-1, x.mask.shape[0] - 1)
+
     def repair(self, x, marginals):
         """The distribution that claimed marginals (T, K), (T-1, K, K) stand for."""
-        before = jnp.arange(-1, x.mask.shape[0] - 1)
-        return tree.consistent(marginals, before, x.mask)
+        return tree.consistent(marginals, self._parent(x), x.mask)

@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.oracles import tree
 from jaxopt_svm.problems.structured.model import Model
 
 __all__ = ["Inputs", "Nodes", "Statistics"]
@@ -99,6 +100,18 @@ class Nodes(Model):
     def _edges(self, x, labels) -> tuple[Array, Array]:
         """(parent labels, child labels) of the edges into nodes 1, 2, ..."""
         raise NotImplementedError
+
+    def _parent(self, x) -> Array:
+        """(T,) the parent of each node."""
+        raise NotImplementedError
+
+    def given(self, theta, x) -> tree.Given:
+        """Messages of decoding with one node fixed; ``whole`` (T, K) are the max-marginals."""
+        return tree.given(theta.node, theta.edge, self._parent(x), x.mask)
+
+    def labels_given(self, found: tree.Given, theta, x, wanted) -> Array:
+        """(T, T): row t the best labelling with label wanted[t] at t."""
+        return tree.labels_given(found, theta.edge, self._parent(x), x.mask, wanted)
 
     def statistics(self, x, label):
         return self.mix(x, label[None], jnp.ones(1, self.cost.dtype))

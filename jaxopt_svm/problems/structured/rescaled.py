@@ -9,7 +9,8 @@ r"""Slack rescaling and PosLearn as structured hinges of their own: every solver
 
 Both need the truth to know their features, so it is part of x. A dual point of PosLearn has T
 labels for one: n slots T T bytes. Decoding: O(T^2 K^2) for slack rescaling of chains (by number
-of errors, oracles/slack.py), T + 2 decodings for PosLearn.
+of errors, oracles/slack.py); for PosLearn two passes of messages give all max-marginals, and
+O(T^2 K) more their labellings.
 
 Lecture "Online solvers for convex risk minimization" (Franc), other surrogates.
 Tsochantaridis et al., JMLR 2005; Sarawagi & Gupta, ICML 2008. proofs_checks/surrogates.py
@@ -24,7 +25,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxopt_svm.core.pytree import pytree
-from jaxopt_svm.oracles.slack import LOWEST, decode_rescaled
+from jaxopt_svm.oracles.slack import decode_rescaled
 from jaxopt_svm.problems.structured.chain import Chain
 from jaxopt_svm.problems.structured.model import Model
 from jaxopt_svm.problems.structured.multiclass import Multiclass
@@ -150,24 +151,18 @@ class PosLearn(Rescaled):
     def decode(self, theta, x):
         base, inner, part = self.base, x.x, theta.part
         costs, truth = self._costs(x), base.score(part, inner, x.y)
-        most = base.max_marginals(part, inner)
-        value = jnp.where(costs > 0, costs * (theta.margin + most - truth), 0)
+        found = base.given(part, inner)
+        value = jnp.where(costs > 0, costs * (theta.margin + found.whole - truth), 0)
         wanted = lax.argmax(value, 1, jnp.int32)  # (T,)
         slack = jnp.max(value, axis=1)
-
-        def one(t, a):
-            T, K = part.node.shape
-            other = (jnp.arange(T)[:, None] == t) & (jnp.arange(K, dtype=a.dtype)[None] != a)
-            return base.decode(part._replace(node=jnp.where(other, LOWEST, part.node)), inner)[1]
-
-        labels = jax.vmap(one)(jnp.arange(costs.shape[0]), wanted)
+        labels = base.labels_given(found, part, inner, wanted)
         labels = jnp.where((slack > 0)[:, None], labels, x.y.astype(labels.dtype)[None])
         return jnp.sum(slack), labels
 
     def limits(self, x):
+        """All nodes wrong at once: the L_t add up to the loss of the model below."""
         feature, loss = self.base.limits(x.x)
-        total = loss * (jnp.sum(x.x.mask.astype(loss.dtype)) if self.base.per_length else 1)
-        return feature * total, total
+        return feature * loss, loss
 
 
 def _margin_rescaled(problem: Structured, kinds, name: str) -> None:

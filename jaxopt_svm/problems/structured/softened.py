@@ -135,11 +135,13 @@ class Softened(Structured):
 def _soften(problem: Structured, tau: float, rho: float, name: str) -> Softened:
     if not isinstance(problem, Structured) or not hasattr(problem.model, "log_partition"):
         raise ValueError(
-            f"{name}: expected a multiclass, chain or tree problem; got {type(problem).__name__}"
+            f"{name}: expected a multiclass, chain or tree problem with margin rescaling; got "
+            f"{type(getattr(problem, 'model', problem)).__name__}"
         )
     for word, value in (("tau", tau), ("rho", rho)):
         if not (np.isfinite(value) and value >= 0) or (word == "tau" and value == 0):
-            raise ValueError(f"{word}: expected a positive number; got {value!r}")
+            wanted = "a positive number" if word == "tau" else "a number >= 0"
+            raise ValueError(f"{word}: expected {wanted}; got {value!r}")
     fields = {f.name: getattr(problem, f.name) for f in dataclasses.fields(Structured)}
     as_leaf = lambda a: jnp.asarray(a, problem.c.dtype)
     return Softened(**fields, tau=as_leaf(tau), rho=as_leaf(rho))

@@ -24,6 +24,9 @@ class Tree(Nodes):
         above = jnp.where(x.mask, x.parent, 0)[1:]
         return labels[..., above], labels[..., 1:]
 
+    def _parent(self, x):
+        return x.parent
+
     def decode(self, theta, x):
         return tree.decode(theta.node, theta.edge, x.parent, x.mask)
 
