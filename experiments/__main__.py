@@ -19,7 +19,7 @@ import experiments
 from experiments.budget import FULL, QUICK, Budget, OutOfTime
 from experiments.common import write
 
-HELPERS = ("__main__", "budget", "common", "figures", "learning", "zoo")
+HELPERS = ("__main__", "budget", "common", "figures", "learning", "peers", "zoo")
 MISSING, TOO_SHORT = 3, 4  # exit codes: a data set is not here; the budget gave no answer
 
 
