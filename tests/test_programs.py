@@ -98,7 +98,7 @@ def loop_bodies(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", ["sdca", "sdca-uniform", "sgd", "saga", "svrg", "dfsdca"])
 def test_no_loop_copies_an_array_of_size_n(name, batched, sparse):
     step, args = one_pass(problem(sparse), METHODS[name], batched)
-    text = str(jax.jit(step).lower(*args).compile(XLA_CHOICE).as_text())
+    text = str(jax.jit(step).lower(*args).compile(dict(XLA_CHOICE)).as_text())
     copied = [
         line.strip()
         for lines in loop_bodies(text).values()
@@ -118,6 +118,6 @@ def test_the_copy_test_sees_a_copy():
         return jax.lax.scan(step, table, index)
 
     lowered = jax.jit(naive).lower(np.zeros(N, np.float32), np.arange(N))
-    text = str(lowered.compile(XLA_CHOICE).as_text())
+    text = str(lowered.compile(dict(XLA_CHOICE)).as_text())
     lines = [line for lines in loop_bodies(text).values() for line in lines]
     assert any(re.search(rf"f32\[{N}\]\S* (copy|fusion)\(", line) for line in lines)

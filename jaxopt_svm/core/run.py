@@ -22,11 +22,11 @@ import numpy as np
 from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
-from jaxopt_svm.core import registry
+from jaxopt_svm.core import lanes, registry
 from jaxopt_svm.core.lanes import certify, one_lane, one_pass, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
-from jaxopt_svm.core.relay import Relay
+from jaxopt_svm.core.relay import Relay, legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -262,16 +262,34 @@ def sweep(
     start: Point | Solution | None = None,
     progress: bool = False,
     checkpoint: Any = None,
+    memory: float | None = None,
 ) -> Solution:
     """``solve`` for every lam of a grid in one batched program; each lane has its certificate.
 
     All lanes share the rows, the key and the drawn examples. ``start`` may have a leading axis, one
     entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
+
+    memory: bytes that the lanes may take beside the data. A grid that needs more is solved in
+      groups from the largest lam down, each started from the last lam of the one before
+      (``start`` must then be one point for all); checkpoints get a number each.
     """
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
-    grid = prepare(problem, method).with_lam(lams)
-    return _solve(grid, method, rtol, atol, max_passes, key, start, progress, checkpoint)
+    problem = prepare(problem, method)
+    rest = (rtol, atol, max_passes, key)
+    size = len(lams) if memory is None else lanes_within(problem, method, memory)
+    if size >= len(lams):
+        return _solve(problem.with_lam(lams), method, *rest, start, progress, checkpoint)
+    order = np.argsort(-lams, kind="stable")
+    found: list[Solution] = []
+    for k in range(0, len(lams), size):
+        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
+        some = problem.with_lam(lams[order[k : k + size]])
+        found.append(_solve(some, method, *rest, start, progress, file))
+        if (found[-1].status == Status.INTERRUPTED).any():
+            break
+        start = jax.tree.map(lambda x: x[-1], found[-1].point)
+    return _in_order(found, order)
 
 
 def path(
@@ -303,6 +321,39 @@ def path(
             break
     order = sorted(found)
     return _stack([found[i] for i in order])
+
+
+TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
+
+
+def lanes_within(problem: Any, method: Any, memory: float) -> int:
+    """How many lanes fit into so many bytes: their states, best points and temporaries."""
+    if not memory > 0:
+        raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
+    legs, _ = legs_of(method)
+    shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
+    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+    example = TEMPORARIES * problem.n * problem.c.dtype.itemsize
+    return max(1, int(memory // (max(map(size, shapes)) + example)))
+
+
+def _in_order(groups: list[Solution], order: np.ndarray) -> Solution:
+    """Groups of lanes as one Solution, in the order of the user's grid."""
+    back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
+    join = lambda *xs: jnp.concatenate([jnp.asarray(x) for x in xs])[back]
+    host = lambda *xs: np.concatenate(xs)[back]
+    longest = max(g.trace.gap.shape[1] for g in groups)
+    pad = lambda x: np.pad(x, ((0, 0), (0, longest - x.shape[1])), constant_values=np.nan)
+    return Solution(
+        w=jax.tree.map(join, *(g.w for g in groups)),
+        dual=jax.tree.map(join, *(g.dual for g in groups)),
+        certificate=jax.tree.map(join, *(g.certificate for g in groups)),
+        status=host(*(g.status for g in groups)),
+        method=host(*(g.method for g in groups)),
+        passes=host(*(g.passes for g in groups)),
+        lam=join(*(g.lam for g in groups)),
+        trace=Trace(*(host(*map(pad, xs)) for xs in zip(*(g.trace for g in groups)))),
+    )
 
 
 def _lams(lams) -> np.ndarray:

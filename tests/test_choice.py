@@ -1,0 +1,152 @@
+"""The method that is chosen when none is named, relays of methods, and sweeps within a budget."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import jaxopt_svm as js
+from jaxopt_svm.choice import RULES, densified, rule_for
+from jaxopt_svm.core.loop import Loop
+from jaxopt_svm.core.run import lanes_within
+from jaxopt_svm.problems.rows import Dense
+from tests import toy
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+LAMS = [1e-4, 1e-2, 1.0]
+X, Y = toy.matrix()
+WIDE = sp.random(30, 600, 0.02, "csr", random_state=0)
+SIGNS = np.where(np.arange(30) % 2, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    "problem, rule",
+    [
+        (js.make_erm(X, Y, regularizer=js.ElasticNet(0.1)), 0),
+        (js.make_erm(X, Y, intercept="free"), 1),
+        (js.make_erm(X, Y), 2),
+        (js.make_erm(np.ones((4, 300)), SIGNS[:4]), 3),
+        (js.make_erm(WIDE, SIGNS), 4),
+        (js.make_erm(WIDE, SIGNS, loss=js.Logistic()), 5),
+    ],
+)
+def test_the_table_of_rules(problem, rule):
+    assert RULES.index(rule_for(problem)) == rule
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("intercept", ["none", "free"])
+def test_every_lane_is_certified_and_says_what_ran(loss, intercept):
+    grid = js.sweep(js.make_erm(X, Y, loss=toy.LOSSES[loss], intercept=intercept), LAMS, rtol=1e-7)
+    assert set(grid.status) == {"converged"} and np.all(grid.relative_gap <= 1e-7)
+    second = "alm_newton" if loss == "hinge" else "newton"
+    assert all(str(name).endswith(second) or name == "sdca" for name in grid.method)
+    assert (grid.method[0] == f"sdca > {second}") == (intercept == "none")
+
+
+def test_a_sweep_equals_single_solves():
+    problem = js.make_erm(X, Y)
+    grid = js.sweep(problem, LAMS, rtol=1e-7)
+    for lam, primal in zip(LAMS, grid.certificate.primal):
+        one = js.solve(problem.with_lam(lam), rtol=1e-7)
+        np.testing.assert_allclose(primal, one.certificate.primal, rtol=1e-6)
+
+
+def test_sparse_rows_of_few_features_become_dense():
+    problem = js.make_erm(sp.csr_matrix(X), Y)
+    rows = densified(problem).rows
+    assert isinstance(rows, Dense)
+    np.testing.assert_array_equal(rows.X, X)
+    assert densified(js.make_erm(WIDE, SIGNS)).rows.shape == WIDE.shape
+    grid = js.sweep(problem, LAMS, rtol=1e-6)
+    assert set(grid.status) == {"converged"}
+
+
+HARD = {
+    "unscaled features": (X * np.logspace(-4, 4, X.shape[1]), Y),
+    "a constant column": (np.c_[X, np.ones(len(Y))], Y),
+    "rows twice": (np.r_[X, X], np.r_[Y, Y]),
+    "rows twice, labels against each other": (np.r_[X, X], np.r_[Y, -Y]),
+    "fewer rows than features": (X[:4], Y[:4]),
+    "two rows": (X[[0, 5]], np.array([1.0, -1.0])),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_certificate_or_an_honest_status(name):
+    """lam over twelve orders of magnitude."""
+    problem = js.make_erm(*HARD[name])
+    grid = js.sweep(problem, np.logspace(-10, 2, 5), rtol=1e-4, max_passes=300)
+    done = grid.status == "converged"
+    assert np.all(grid.relative_gap[done] <= 1e-4)
+    assert set(grid.status) <= {"converged", "precision_floor", "max_passes"}
+    assert np.all(np.isfinite(grid.w)) and np.all(np.isfinite(grid.certificate.gap))
+    assert done.sum() >= 4, (grid.status, grid.relative_gap)
+
+
+def test_a_relay_counts_over_its_legs_and_resumes(tmp_path):
+    problem = js.make_erm(X, Y)
+    relay = js.Relay((js.SDCA(), js.ALMNewton()), (3,))
+    whole = js.sweep(problem, LAMS, relay, rtol=1e-9)
+    assert np.all(np.diff(whole.trace.work[0][~np.isnan(whole.trace.work[0])]) > 0)
+    file = tmp_path / "relay"
+    for passes in (2, 6, 1000):  # stopped on the first leg, on the second, and run to the end
+        with _stopped_after(passes):
+            again = js.sweep(problem, LAMS, relay, rtol=1e-9, checkpoint=file)
+    np.testing.assert_array_equal(again.w, whole.w)
+    np.testing.assert_array_equal(again.trace.work, whole.trace.work)
+    np.testing.assert_array_equal(again.method, whole.method)
+
+
+@contextlib.contextmanager
+def _stopped_after(passes):
+    """Ctrl-C when the loop has taken so many passes."""
+    advance = Loop.advance
+
+    def until(loop, count):
+        if loop.r >= passes:
+            raise KeyboardInterrupt
+        advance(loop, count)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Loop, "advance", until)
+        yield
+
+
+@pytest.mark.parametrize(
+    "relay, message",
+    [
+        (js.Relay((js.SDCA(), js.ALMNewton()), ()), "passes"),
+        (js.Relay((js.SDCA(), js.ALMNewton()), (0,)), ">= 1"),
+        (js.Relay((js.SDCA(), js.Newton()), (2,)), "smooth"),
+    ],
+)
+def test_relays_that_cannot_run(relay, message):
+    with pytest.raises(ValueError, match=message):
+        js.solve(js.make_erm(X, Y), relay)
+
+
+def test_a_budget_of_memory_makes_groups():
+    problem = js.make_erm(X, Y)
+    lams = js.lam_grid(1e-4, 1.0, 5)[[3, 0, 4, 1, 2]]  # in no order
+    one = lanes_within(problem, js.SDCA(), 1)
+    assert one == 1 and lanes_within(problem, js.SDCA(), 1e9) > 1000
+    whole = js.sweep(problem, lams, js.SDCA(), rtol=1e-6, max_passes=3000)
+    per_lane = 1e6 / lanes_within(problem, js.SDCA(), 1e6)
+    parts = js.sweep(problem, lams, js.SDCA(), rtol=1e-6, max_passes=3000, memory=2.1 * per_lane)
+    np.testing.assert_array_equal(parts.lam, whole.lam)
+    np.testing.assert_allclose(parts.certificate.primal, whole.certificate.primal, rtol=2e-6)
+    assert set(parts.status) == {"converged"}
+    with pytest.raises(ValueError, match="memory"):
+        js.sweep(problem, lams, memory=0)
+
+
+def test_shrinking_refuses_what_it_cannot_do():
+    with pytest.raises(ValueError, match="hinge"):
+        js.solve(js.make_erm(X, Y, loss=js.Logistic()), js.shrinking_sdca())
+    with pytest.raises(ValueError, match="share"):
+        js.solve(js.make_erm(X, Y), js.Shrinking(js.SDCA(), share=0))
+    with pytest.raises(ValueError, match="shuffled"):
+        js.solve(js.make_erm(X, Y), js.Shrinking(js.SDCA(js.Uniform())))
