@@ -98,8 +98,8 @@ def main(quick: bool = False) -> Found:
     worst = max(ratios, key=lambda name: ratios[name][0])
     sentence = (
         f"The chosen method takes at most {ratios[worst][0]:.2f} times the best single one "
-        f"({worst}: {ratios[worst][1]}) and at best {min(r for r, _ in ratios.values()):.2f} times, "
-        f"over {len(ratios)} problems."
+        f"({worst}: {ratios[worst][1]}) and at best {min(r for r, _ in ratios.values()):.2f} "
+        f"times, over {len(ratios)} problems."
     )
     return Found(rows, facts, "\n".join([text, *skipped]), sentence, draw(rows))
 
