@@ -1,6 +1,7 @@
 """What is in the compiled programs: shared work is done once, and nothing of size n is copied."""
 
 import re
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,7 +14,8 @@ from jaxopt_svm.core import lanes
 from tests import toy
 
 N, D, LANES, BLOCK = 1009, 13, 5, 16  # sizes that occur nowhere else in a program
-XLA_CHOICE = {"xla_cpu_use_fusion_emitters": True}  # the programs that users run, see conftest.py
+# the programs that users run, see conftest.py (the stub says None)
+XLA_CHOICE: Any = {"xla_cpu_use_fusion_emitters": True}
 
 
 def problem(sparse: bool = False):
