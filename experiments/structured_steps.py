@@ -139,8 +139,8 @@ def main(*, quick: bool = False) -> Found:
         colour = f"C{list(SHRINKS).index(label.split(', ')[1])}"
         axes[2].plot(last, np.full(len(last), k), "o", color=colour, ms=6, alpha=0.7)
     axes[2].set_yticks(range(len(shown)), shown)
-    axes[2].tick_params(axis="x", which="minor", labelbottom=False)
-    dress(axes[2], f"P - P* after {passes} passes", "", "adaptive rates, batch 16", log="x")
+    dress(axes[2], f"P - P* after {passes} passes", "", "adaptive rates, batch 16", log="")
+    axes[2].set_xlim(left=0)
     ends = {label: float(x[:, -1].mean()) for some in curves.values() for label, x in some.items()}
     order = sorted(ends, key=lambda label: ends[label])
     batches = {label: ends[label] for label in curves["batch"]}
