@@ -332,7 +332,7 @@ def _parser() -> argparse.ArgumentParser:
     add = cv.add_argument
     _add_problem_options(add)
     add("--lams", metavar="A:B:COUNT",
-        help="as for sweep (default: 20 values from lam_max down by 1e-5)")  # fmt: skip
+        help="as for sweep (default: 20 values from lam_max down by 1e-4)")  # fmt: skip
     add("--folds", type=int, default=5, help="stratified (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the folds and of the solver (default: 0)")
     add("--by", choices=CHOICES, default="error", help="what to choose by (default: %(default)s)")

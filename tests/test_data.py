@@ -34,7 +34,8 @@ def test_bundled_sets_have_rows_of_mean_squared_norm_one():
         data = load(name)
         assert data.name == name and data.X.shape[0] == len(data.y)
         np.testing.assert_allclose(np.sum(data.X**2, axis=1).mean(), 1.0, rtol=1e-9)
-        assert name == "diabetes" or set(data.y) == {-1.0, 1.0}
+        wanted = set(range(10)) if name == "digits-10" else {-1.0, 1.0}
+        assert name == "diabetes" or set(data.y) == wanted
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -45,8 +46,8 @@ def test_real_sets_are_what_their_description_says(name, request):
         pytest.skip("slow to read; runs with --run-full")
     data = load(name)
     assert f"{data.X.shape[0]:,}" in SETS[name].description and len(data.y) == data.X.shape[0]
-    assert len(np.unique(data.y)) == (6 if name == "satimage" else 2)
-    dense = ("mnist", "ionosphere", "sonar", "satimage", *SLOW)
+    assert len(np.unique(data.y)) == {"satimage": 6, "usps": 10, "mnist-10k": 10}.get(name, 2)
+    dense = ("mnist", "mnist-10k", "usps", "ionosphere", "sonar", "satimage", *SLOW)
     assert scipy.sparse.issparse(data.X) == (name not in dense)
 
 

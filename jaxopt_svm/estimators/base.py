@@ -22,7 +22,14 @@ from jaxopt_svm.problems.losses import Hinge, Logistic, SmoothHinge, SquaredHing
 from jaxopt_svm.problems.make import check_lam
 from jaxopt_svm.problems.predict import certain
 
-__all__ = ["LOSSES", "Classifier", "as_key", "in_precision", "report"]
+__all__ = [
+    "LOSSES",
+    "Classifier",
+    "as_key",
+    "in_precision",
+    "report",
+    "warn_unless_converged",
+]
 
 LOSSES = {
     "hinge": Hinge,
@@ -95,14 +102,20 @@ def report(model: Any, solution: Solution) -> None:
     model.n_iter_ = max(1, int(np.max(solution.passes)))
     model.status_ = str(statuses[0]) if np.ndim(solution.status) == 0 else statuses
     model.certificate_ = Certificate(*(np.asarray(f) for f in solution.certificate))
-    bad = [str(s) for s in statuses if s not in GOOD]
+    warn_unless_converged(model, statuses, solution.relative_gap, "it")
+
+
+def warn_unless_converged(model: Any, statuses: np.ndarray, relative_gap: Any, what: str) -> None:
+    """One ConvergenceWarning for all models of a fit, with the certified gap of the worst."""
+    bad = [str(s) for s in np.ravel(statuses) if s not in GOOD]
     if bad:
         warnings.warn(
-            f"{type(model).__name__} ended as {bad[0]!r} after {model.n_iter_} passes with a "
-            f"certified relative gap of {np.max(solution.relative_gap):.2g} (tol={model.tol:g}); "
-            "scale the data, increase max_iter, or choose another method",
+            f"{type(model).__name__}: {what} ended as {bad[0]!r} ({len(bad)} of "
+            f"{np.size(statuses)}) with a certified relative gap of {np.max(relative_gap):.2g} "
+            f"(tol={model.tol:g}, max_iter={model.max_iter}); scale the data, increase max_iter, "
+            "or choose another method",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -6,7 +6,13 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from jaxopt_svm.core.run import solve
-from jaxopt_svm.estimators.base import Classifier, as_key, in_precision, resolve_loss
+from jaxopt_svm.estimators.base import (
+    Classifier,
+    as_key,
+    in_precision,
+    resolve_loss,
+    warn_unless_converged,
+)
 from jaxopt_svm.estimators.linear import LinearSVM, linear_problem, settle
 from jaxopt_svm.estimators.padding import padded
 from jaxopt_svm.problems.batch import crossed
@@ -94,6 +100,8 @@ class LinearSVMCV(Classifier):
             folds = self._folds(codes, weights, problem.n)
             options |= {"method": self.method, "key": as_key(self.random_state)}
             found = cross_validate(problem, lams, folds, by=self.by, **options)
+            gaps = found.solution.relative_gap
+            warn_unless_converged(self, found.status, gaps, "a model of the cross-validation")
             lam = found.best_lam if self.rule == "best" else found.one_se_lam
             several = np.ndim(problem.lam) > 0
             final = crossed(problem, lam) if several else problem.with_lam(lam)
