@@ -29,7 +29,7 @@ from jaxopt_svm.selection.lam_max import lam_max
 
 __all__ = ["CrossValidation", "cross_validate", "default_lams"]
 
-COUNT, RATIO = 20, 1e-4  # of the default grid, from lam_max down
+COUNT, RATIO = 20, 1e-5  # of the default grid, from lam_max down
 CHOICES = ("error", "loss")
 
 
@@ -153,7 +153,7 @@ def cross_validate(
     Args:
       problem: from ``make_erm``, ``make_kernel_svm``, or ``make_one_vs_rest`` or ``one_vs_rest``
         with one lam: then lam x folds x classes are solved together, and errors are multiclass.
-      lams: the grid; unless given, 20 values from ``js.lam_max(problem)`` down by 1e-4.
+      lams: the grid; unless given, 20 values from ``js.lam_max(problem)`` down by 1e-5.
       folds: how many, stratified with ``seed``; or (F, n) weights, a row for each fold, zero for
         an example that the fold holds out. The problem's own weights multiply them.
       method, rtol, atol, max_passes, key, progress: as for ``js.solve``.

@@ -22,6 +22,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_erm, needs_l2, needs_scalar
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.methods.second_order.newton_step import newton_step
 from jaxopt_svm.problems.erm import ERM
 
@@ -53,7 +54,7 @@ class ALMState(NamedTuple):
     ),
 )
 @pytree
-class ALMNewton:
+class ALMNewton(Iterations):
     """Small lam and few features, best after some passes of SDCA. A pass is one iteration.
 
     mu: the first smoothing, in units of the margin. shrink: its factor at each outer step.
@@ -64,7 +65,7 @@ class ALMNewton:
     shrink: float = 0.4
     accuracy: float = 0.01
 
-    bound_on = "gap"
+    work = 5.0
     every = 1  # an iteration is dear, so each is certified
 
     def check(self, problem) -> None:
@@ -81,10 +82,6 @@ class ALMNewton:
         zero = jnp.zeros((), w.dtype)
         mu = jnp.asarray(self.mu, w.dtype)
         return ALMState(w, problem.rows.matvec(w), alpha, alpha, mu, zero, zero)
-
-    def draw(self, problem: ERM, key: Array) -> Array:
-        del problem, key
-        return jnp.zeros(1, jnp.int32)
 
     def step(self, problem: ERM, state: ALMState, sample) -> ALMState:
         del sample
@@ -108,10 +105,3 @@ class ALMNewton:
 
     def counted(self, state: ALMState) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
-
-    def spent(self, problem: ERM) -> Spent:
-        del problem
-        return Spent(work=5.0, oracle_calls=0.0, updates=1.0)
-
-    def bound(self, problem: ERM, t) -> None:
-        del problem, t

@@ -12,7 +12,6 @@ short steps. The certificate clips and balances beta first: a last iterate is no
 """
 
 import jax.numpy as jnp
-from jax import Array
 from jax.custom_batching import sequential_vmap
 from jax.scipy.linalg import cho_solve
 
@@ -20,6 +19,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_kernel_hinge
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.methods.second_order.predictor_corrector import (
     Interior,
     beta_at,
@@ -42,7 +42,7 @@ __all__ = ["InteriorPoint"]
     ),
 )
 @pytree
-class InteriorPoint:
+class InteriorPoint(Iterations):
     """Any C, high accuracy, n up to some thousands. Cost of a pass: n^3/3.
 
     tol: summed complementarity, relative to the objective, at which it ends by itself.
@@ -50,7 +50,6 @@ class InteriorPoint:
 
     tol: float = 1e-13
 
-    bound_on = "gap"
     every = 1  # an iteration is dear, so each is certified
     settles = True
 
@@ -62,10 +61,6 @@ class InteriorPoint:
         middle = (box.lo + box.hi) / 2
         beta = middle if start is None else problem.beta_of(problem.complete(start).dual)
         return start_inside(box, problem.y, problem.rows.times, beta)
-
-    def draw(self, problem: KernelSVM, key: Array) -> Array:
-        del problem, key
-        return jnp.zeros(1, jnp.int32)
 
     def step(self, problem: KernelSVM, state: Interior, sample) -> Interior:
         del sample
@@ -81,13 +76,6 @@ class InteriorPoint:
         # a factorisation touches every row n/3 times, which is not what work compares: one pass
         done = state.iterations.astype(state.b.dtype)
         return Spent(work=done, oracle_calls=jnp.zeros_like(done), updates=done)
-
-    def spent(self, problem: KernelSVM) -> Spent:
-        del problem
-        return Spent(work=1.0, oracle_calls=0.0, updates=1.0)
-
-    def bound(self, problem: KernelSVM, t) -> None:
-        del problem, t
 
 
 @sequential_vmap

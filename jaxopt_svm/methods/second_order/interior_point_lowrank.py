@@ -28,6 +28,7 @@ from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_hinge_and_factor
 from jaxopt_svm.methods.second_order.curvature import gathered
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.methods.second_order.predictor_corrector import (
     Interior,
     beta_at,
@@ -80,7 +81,7 @@ def solver_of(V):
     ),
 )
 @pytree
-class InteriorPointLowRank:
+class InteriorPointLowRank(Iterations):
     """Small lam and few features (or a kernel of low rank): iterations do not grow with 1/lam.
 
     rank: most columns of V, for kernels. trace: what may be left of trace K, relative.
@@ -91,7 +92,6 @@ class InteriorPointLowRank:
     trace: float = 1e-9
     tol: float = 1e-13
 
-    bound_on = "gap"
     every = 1  # an iteration is dear, so each is certified
     settles = True
 
@@ -123,10 +123,6 @@ class InteriorPointLowRank:
         beta = middle if start is None else beta_of(problem, problem.complete(start).dual)
         return start_inside(box, problem.y, lambda a: V @ (V.T @ a), beta)
 
-    def draw(self, problem: Any, key: Array) -> Array:
-        del problem, key
-        return jnp.zeros(1, jnp.int32)
-
     def step(self, problem: Any, state: Interior, sample) -> Interior:
         del sample
         tol = jnp.asarray(self.tol, problem.c.dtype)
@@ -146,13 +142,6 @@ class InteriorPointLowRank:
     def counted(self, state: Interior) -> Spent:
         done = state.iterations.astype(state.b.dtype)
         return Spent(work=done, oracle_calls=jnp.zeros_like(done), updates=done)
-
-    def spent(self, problem: Any) -> Spent:
-        del problem
-        return Spent(work=1.0, oracle_calls=0.0, updates=1.0)
-
-    def bound(self, problem: Any, t) -> None:
-        del problem, t
 
 
 def _iteration(free: bool):

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_erm, needs_smooth
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.problems.erm import ERM
 
 __all__ = ["LBFGS", "LBFGSState"]
@@ -47,7 +48,7 @@ class LBFGSState(NamedTuple):
     ),
 )
 @pytree
-class LBFGS:
+class LBFGS(Iterations):
     """Smooth losses with many features. A pass is one iteration.
 
     memory: pairs kept. trials: of the line search, at most.
@@ -56,7 +57,8 @@ class LBFGS:
     memory: int = static(default=10)
     trials: int = static(default=20)
 
-    bound_on = "gap"
+    # the unit step passes nearly always: one value and one gradient, two products each
+    work = 2.0
 
     def _tx(self) -> optax.GradientTransformationExtraArgs:
         search = optax.scale_by_zoom_linesearch(
@@ -78,10 +80,6 @@ class LBFGS:
         with jax.numpy_dtype_promotion("standard"):
             return LBFGSState(w, _as(w.dtype, self._tx().init(w)))
 
-    def draw(self, problem: ERM, key: Array) -> Array:
-        del problem, key
-        return jnp.zeros(1, jnp.int32)
-
     def step(self, problem: ERM, state: LBFGSState, sample) -> LBFGSState:
         del sample
         # optax mixes integer counts with floats
@@ -95,11 +93,3 @@ class LBFGS:
     def point(self, problem: ERM, state: LBFGSState) -> Point:
         del problem
         return Point(state.w)
-
-    def spent(self, problem: ERM) -> Spent:
-        # the unit step passes nearly always: one value and one gradient, two products each
-        del problem
-        return Spent(work=2.0, oracle_calls=0.0, updates=1.0)
-
-    def bound(self, problem: ERM, t) -> None:
-        del problem, t

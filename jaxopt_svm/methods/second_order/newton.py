@@ -19,6 +19,7 @@ from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_erm, needs_l2, needs_scalar, needs_smooth
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.methods.second_order.newton_step import newton_step
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import SmoothHinge
@@ -51,7 +52,7 @@ class NewtonState(NamedTuple):
     ),
 )
 @pytree
-class Newton:
+class Newton(Iterations):
     """Smooth losses at small lam. A pass is one iteration.
 
     extra: the first additional smoothing of a smoothed hinge (other losses need none).
@@ -62,7 +63,7 @@ class Newton:
     shrink: float = 0.25
     accuracy: float = 0.01
 
-    bound_on = "gap"
+    work = 5.0
     every = 1
 
     def check(self, problem) -> None:
@@ -96,10 +97,6 @@ class Newton:
     def _reduced(self, problem: ERM, extra) -> Array:
         return jnp.where(extra < NEGLIGIBLE * problem.loss.gamma, 0.0, extra)
 
-    def draw(self, problem: ERM, key: Array) -> Array:
-        del problem, key
-        return jnp.zeros(1, jnp.int32)
-
     def step(self, problem: ERM, state: NewtonState, sample) -> NewtonState:
         del sample
         respond, peak = self._responds(problem, state.extra)
@@ -121,10 +118,3 @@ class Newton:
 
     def counted(self, state: NewtonState) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
-
-    def spent(self, problem: ERM) -> Spent:
-        del problem
-        return Spent(work=5.0, oracle_calls=0.0, updates=1.0)
-
-    def bound(self, problem: ERM, t) -> None:
-        del problem, t
