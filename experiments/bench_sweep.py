@@ -4,8 +4,10 @@ r"""How long does a certified path of 32 lambdas take, and how long a loop of Li
 float32, every lane certified at a relative gap of 1e-3; the certificates shown are recomputed in
 float64. LinearSVC(loss="hinge", dual=True): for every lambda the loosest tol of 1e-1..1e-4 whose
 primal is within 1e-3 of the best known (ours at 1e-6); only that fit counts, 20 s a lambda and 15
-minutes a set at most, and what is not reached counts at its limit. Its times are kept per machine
-in peers.json of the folder; the environment variable PEERS=1 measures them anew.
+minutes a set at most, and what is not reached counts at its limit. LinearSVC has one thread: its
+time is what its processor spent, so that other work on the machine is not held against it; ours is
+by the clock. Its times are kept per machine in results/peers.json; PEERS=1 in the environment
+measures them anew.
 """
 
 import json
@@ -124,8 +126,8 @@ def draw(rows, peer: dict[str, list[dict[str, Any]]]):
     dress(left, "seconds of LinearSVC / seconds of one sweep", "", "32 lambdas", log="x")
     for name, found in peer.items():
         lams = [p["lam"] for p in found]
-        right.plot(lams, [p["seconds"] for p in found], "-", lw=1.2, label=name)
-        late = [(p["lam"], p["seconds"]) for p in found if not p["reached"]]
+        right.plot(lams, [p["processor"] for p in found], "-", lw=1.2, label=name)
+        late = [(p["lam"], p["processor"]) for p in found if not p["reached"]]
         if late:
             right.plot(*zip(*late), "x", color="0.2", ms=4)
     dress(right, "lambda", "seconds of one LinearSVC fit", "x: 1e-3 not reached in the limit")
@@ -146,7 +148,7 @@ def main(quick: bool = False) -> Found:
             continue
         theirs[name] = remembered(store, name, refresh, lambda name=name: peers(name))
         row, _ = ours(name)
-        total = sum(p["seconds"] for p in theirs[name])
+        total = sum(p["processor"] for p in theirs[name])
         row |= {"peer_seconds": total, "peer_missed": sum(not p["reached"] for p in theirs[name])}
         row |= {"ratio": total / row["seconds"], "ratio_cold": total / row["seconds_cold"]}
         rows.append(row)

@@ -159,6 +159,11 @@ class Loop:
         if going.size == 0:
             self.active = 0
             return
+        self._pack(going)
+        self._retire()
+
+    def _pack(self, going: np.ndarray) -> None:
+        """The slots that go on, in the narrowest width that holds them."""
         width = min((w for w in self._widths() if w >= going.size), default=len(self.lanes))
         width = min(width, len(self.lanes))
         # lanes still packed with finished ones simply run on; nothing reads the finished
@@ -166,13 +171,17 @@ class Loop:
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = lanes.take((self.state, self.best), slots)
         self.problem = lanes.take_lanes(self.problem, slots)
+
+    def _retire(self) -> None:
+        """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
         retire = getattr(self.method, "retire", None)
-        if retire is not None:  # what repeats would cost as much as a lane
-            self.state = retire(self.state, jnp.arange(width, dtype=jnp.int32) >= self.active)
+        if retire is not None and self.batched:
+            slots = jnp.arange(len(self.lanes), dtype=jnp.int32)
+            self.state = retire(self.state, slots >= self.active)
 
     def _widths(self) -> tuple[int, ...]:
-        dear = hasattr(self.method, "every") and self.problem.n * self.problem.d >= DEAR
-        return FINE if dear else WIDTHS
+        size = self.problem.n * getattr(self.problem, "d", self.problem.n)
+        return FINE if hasattr(self.method, "every") and size >= DEAR else WIDTHS
 
     def stretch(self, max_passes: int) -> int:
         """Passes until the next certificate, the end of a leg or that of the budget."""
@@ -197,8 +206,11 @@ class Loop:
         if own is not None:
             self.whole = own(self.whole)
             self.problem = lanes.take_lanes(self.whole, self.lanes) if self.batched else self.whole
+        if self.batched:
+            self._pack(np.arange(self.active))
         start = Point(self.best.w, self.best.dual)
         self.state = lanes.begin(self.problem, self.method, start)[0]
+        self._retire()
         self.stalled[:], self.settled[:] = 0, False
 
     def advance(self, count: int) -> None:
