@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 LAMS = [1e-4, 1e-2, 1.0]
 X, Y = toy.matrix()
-WIDE = sp.random(30, 600, 0.02, "csr", random_state=0)
+WIDE = sp.csr_matrix(np.random.default_rng(0).random((30, 600)) < 0.02, dtype=float)
 SIGNS = np.where(np.arange(30) % 2, 1.0, -1.0)
 
 
