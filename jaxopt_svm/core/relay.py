@@ -13,11 +13,14 @@ class Relay:
     """``Relay((js.SDCA(), js.ALMNewton()), (5,))``: five passes of SDCA, then Newton.
 
     methods: the legs. passes: of every leg but the last, which runs until the lane stops.
+    lanes: most lanes of a sweep to solve together (None: all); more go in groups from the largest
+      lam down, each started from the last lam of the one before.
     A lane that is done leaves on its leg; ``solution.method`` names the legs it took part in.
     """
 
     methods: tuple[Any, ...]
     passes: tuple[int, ...] = static()
+    lanes: int | None = static(default=None)
 
     def check(self, problem) -> None:
         count = len(self.methods)
@@ -26,6 +29,8 @@ class Relay:
                 f"Relay: expected methods and, for all but the last of them, a number of passes "
                 f">= 1; got {count} methods and passes {self.passes}"
             )
+        if self.lanes is not None and self.lanes < 1:
+            raise ValueError(f"Relay.lanes: expected at least 1, or None; got {self.lanes}")
         for method in self.methods:
             method.check(problem)
 

@@ -277,7 +277,9 @@ def sweep(
     problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
     problem = prepare(problem, method)
     rest = (rtol, atol, max_passes, key)
-    size = len(lams) if memory is None else lanes_within(problem, method, memory)
+    size = getattr(method, "lanes", None) or len(lams)
+    if memory is not None:
+        size = min(size, lanes_within(problem, method, memory))
     if size >= len(lams):
         return _solve(problem.with_lam(lams), method, *rest, start, progress, checkpoint)
     order = np.argsort(-lams, kind="stable")
