@@ -63,8 +63,8 @@ RULES = (
         _after(20),
     ),
     Rule(
-        "the hinge on sparse or very wide rows: 20 passes of SDCA, then with shrinking, one lam after "
-        "the other: sparse rows gain little from company, and more from a warm start",
+        "the hinge on sparse or very wide rows: 20 passes of SDCA, then with shrinking, one lam "
+        "after the other: sparse rows gain little from company, and more from a warm start",
         lambda p: isinstance(p.loss, Hinge),
         lambda p: Relay((SDCA(), Shrinking(SDCA(), share=3, rounds=6)), (20,), lanes=1),
     ),
