@@ -181,12 +181,15 @@ class Loop:
 
     def _widths(self) -> tuple[int, ...]:
         size = self.problem.n * getattr(self.problem, "d", self.problem.n)
-        return FINE if hasattr(self.method, "every") and size >= DEAR else WIDTHS
+        return FINE if hasattr(self.method, "certified_every") and size >= DEAR else WIDTHS
 
     def stretch(self, max_passes: int) -> int:
         """Passes until the next certificate, the end of a leg or that of the budget."""
         limits = [next_record(self.r - self.begun), max_passes - self.r]
-        limits += [getattr(self.method, "every", limits[0]), *(e - self.r for e in self._end())]
+        limits += [
+            getattr(self.method, "certified_every", limits[0]),
+            *(e - self.r for e in self._end()),
+        ]
         return min(limits)
 
     def _end(self) -> tuple[int, ...]:

@@ -106,7 +106,7 @@ class Method(Protocol[State]):
       prepare(problem) -> problem       made on the host before anything compiles
       aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
-      every                             most passes between two certificates; an iteration is dear
+      certified_every                   most passes between two certificates; an iteration is dear
       settles = True                    a stretch of passes without an update ends the lane
       capacity, grown() -> method       a static size; when the field ``full`` of a state is set
                                         (of an inner state too) the host doubles it and pads the

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxopt_svm.core.lanes import one_lane
 from jaxopt_svm.core.solution import Solution
 from jaxopt_svm.problems.batch import class_axis
 from jaxopt_svm.problems.erm import ERM
@@ -17,10 +19,15 @@ from jaxopt_svm.problems.structured.problem import Structured
 __all__ = ["certain", "decision", "decision_bounds", "predict"]
 
 
+def _lanes(problem: Any, solution: Any) -> int:
+    """How many axes of w are lanes, for a Solution or a bare Point."""
+    return np.ndim(solution.w) - jax.eval_shape(one_lane(problem).origin).w.ndim
+
+
 def _new_rows(problem: Any, solution: Solution, X: Any) -> Any:
     """X as rows of the problem's kind and width."""
     rows = make_rows(X, constant=problem.intercept != "none", dtype=problem.c.dtype)
-    width, extra = np.shape(solution.w)[np.ndim(solution.lam)], problem.intercept != "none"
+    width, extra = np.shape(solution.w)[_lanes(problem, solution)], problem.intercept != "none"
     if rows.shape[1] != width:
         raise ValueError(
             f"X: expected {width - extra} columns, as in the training data; "
@@ -36,7 +43,7 @@ def decision(problem: Any, solution: Solution, X: Any) -> np.ndarray:
     """
     if hasattr(problem, "scores"):
         return problem.scores(solution.w, X)
-    rows, lanes = _new_rows(problem, solution, X), np.ndim(solution.lam)
+    rows, lanes = _new_rows(problem, solution, X), _lanes(problem, solution)
     w = jnp.moveaxis(jnp.asarray(solution.w), lanes, 0)
     return np.moveaxis(np.asarray(rows.matvec(w)), 0, lanes)
 

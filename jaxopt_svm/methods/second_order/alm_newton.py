@@ -66,7 +66,7 @@ class ALMNewton(Iterations):
     accuracy: float = 0.01
 
     work = 5.0
-    every = 1  # an iteration is dear, so each is certified
+    certified_every = 1  # an iteration is dear, so each is certified
 
     def check(self, problem) -> None:
         needs_erm(self, problem)

@@ -50,7 +50,7 @@ class InteriorPoint(Iterations):
 
     tol: float = 1e-13
 
-    every = 1  # an iteration is dear, so each is certified
+    certified_every = 1  # an iteration is dear, so each is certified
     settles = True
 
     def check(self, problem) -> None:

@@ -93,7 +93,7 @@ class InteriorPointLowRank(Iterations):
     trace: float = 1e-9
     tol: float = 1e-13
 
-    every = 1  # an iteration is dear, so each is certified
+    certified_every = 1  # an iteration is dear, so each is certified
     settles = True
 
     def check(self, problem) -> None:

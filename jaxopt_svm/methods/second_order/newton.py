@@ -64,7 +64,7 @@ class Newton(Iterations):
     accuracy: float = 0.01
 
     work = 5.0
-    every = 1
+    certified_every = 1
 
     def check(self, problem) -> None:
         needs_erm(self, problem)
