@@ -41,17 +41,18 @@ from jaxopt_svm.problems.rows import Dense
 
 __all__ = ["InteriorPointLowRank", "solver_of"]
 
-NEGLIGIBLE = 1e-8  # weight of a row, relative to the largest, below which the product leaves it out
+NEGLIGIBLE = 1e-8  # what a row adds to 1 + V'D^-1 V, below which the product leaves it out
 
 
 def solver_of(V):
     """factorise(weight) -> solve(right): (V V' + D)^-1 right for several columns, weight = 1/D."""
 
-    rows = Dense(V, jnp.zeros_like(V[:, 0]))
+    rows, lengths = Dense(V, jnp.zeros_like(V[:, 0])), jnp.sum(V * V, axis=1)
 
     def factorise(weight):
-        # a row at its bound has next to no weight: the refinement makes up for what is left out
-        heavy = jnp.where(weight > NEGLIGIBLE * jnp.max(weight), weight, 0.0)
+        # a row at its bound has next to no weight: the refinement makes up for what is left out.
+        # Beside the 1, not beside the largest weight: that one is in a few directions only
+        heavy = jnp.where(weight * lengths > NEGLIGIBLE, weight, 0.0)
         H = gathered(rows, heavy, V.shape[0]).H
         L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + H)
 
