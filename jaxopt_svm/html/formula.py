@@ -112,7 +112,7 @@ class _Parser:
             inside = self.row(close)
             self.at += 1
             return inside
-        sign = f"<mo>{SIGNS.get(s := self.take(), escape(s))}</mo>" if self.peek() in "-" else ""
+        sign = f"<mo>{SIGNS.get(s := self.take(), escape(s))}</mo>" if self.peek() == "-" else ""
         return sign + (self.atom()[0] if self.peek() else "")
 
     def atom(self) -> tuple[str, str | None]:
@@ -209,4 +209,4 @@ def lines(block: str) -> str:
             pieces = re.split(r"\s{2,}", line.strip())
             cells = "".join(f"<span>{inline(piece)}</span>" for piece in pieces)
             shown.append(f'<div style="padding-left:{indent}em">{cells}</div>')
-    return f'<div class="formula">{"".join(shown)}</div>'
+    return f'<div class="formula" tabindex="0">{"".join(shown)}</div>'

@@ -220,6 +220,7 @@
       const kept = rows.filter((r) => choose.every((c) => r[c] === state.pick[c]));
       const texts = kept.some((r) => typeof r[xcol] === "string");
       const categories = texts ? unique(kept, xcol) : null;
+      controls.querySelector('[data-control="logx"]').parentNode.hidden = texts;
       const groups = new Map();
       for (const r of kept) {
         if (!finite(r[y.col]) || (!texts && !finite(r[xcol]))) continue;
