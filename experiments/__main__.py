@@ -19,7 +19,17 @@ import experiments
 from experiments.budget import FULL, QUICK, Budget, OutOfTime
 from experiments.common import write
 
-HELPERS = ("__main__", "budget", "common", "figures", "learning", "peers", "report", "report_figures", "zoo")
+HELPERS = (
+    "__main__",
+    "budget",
+    "common",
+    "figures",
+    "learning",
+    "peers",
+    "report",
+    "report_figures",
+    "zoo",
+)
 MISSING, TOO_SHORT = 3, 4  # exit codes: a data set is not here; the budget gave no answer
 
 

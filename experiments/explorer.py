@@ -1,7 +1,7 @@
 """What does one certified sweep over lambda give: which gap, objective, error, support vectors?
 
-Breast cancer, a quarter held out, hinge, 33 lambdas from 1e-5 to 10 in one batched program, float64,
-each to a relative gap of 1e-4. The report lets a reader drag lambda over these rows.
+Breast cancer, a quarter held out, hinge, 33 lambdas from 1e-5 to 10 in one batched program,
+float64, each to a relative gap of 1e-4. The report lets a reader drag lambda over these rows.
 """
 
 import time

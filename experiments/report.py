@@ -176,9 +176,14 @@ def claims_of(lecture: Lecture, claims: dict[str, dict[str, Any]]) -> str:
         if lecture in lectures_of(claim.lecture):
             line = claims[claim.name]
             holds = '<span class="good">holds</span>; the false variant fails'
-            cells = [f"<code>{claim.name}</code>", inline(claim.text), escape(topic(claim.lecture))]
+            cells = [code(claim.name), inline(claim.text), escape(topic(claim.lecture))]
             rows.append([*cells, f"{line['slack']:+.1e}", holds])
-    return table(["claim", "statement", "slide", "worst slack", "checked"], rows)
+    return table(["claim", "statement", "slide", "worst slack", "checked"], rows, stack=True)
+
+
+def code(name: str) -> str:
+    """A name that may be broken where its words end."""
+    return f"<code>{escape(name).replace('_', '_<wbr>')}</code>"
 
 
 def topic(text: str) -> str:
@@ -191,12 +196,12 @@ def errata_of(lecture: Lecture) -> str:
     notation = [row for row in rows if row.kind == "notation"]
     header = ["id", "slide", "printed", "correct", "the number that decides"]
     header += ["as printed", "true", "claim"]
-    first = table(header, [decided(row) for row in numeric])
-    plain = [[row.id, escape(row.where), inline(row.printed), inline(row.correct)] for row in notation]
-    second = table(["id", "slide", "printed", "read"], plain)
-    return (
-        f"{first}<details><summary>{len(notation)} slips of notation</summary>{second}</details>"
-    )
+    first = table(header, [decided(row) for row in numeric], stack=True)
+    plain = [
+        [row.id, escape(row.where), inline(row.printed), inline(row.correct)] for row in notation
+    ]
+    second = table(["id", "slide", "printed", "read"], plain, stack=True)
+    return f"{first}<details><summary>{len(notation)} slips of notation</summary>{second}</details>"
 
 
 def decided(row: Erratum) -> list[str]:
@@ -209,7 +214,7 @@ def decided(row: Erratum) -> list[str]:
         inline(number.what),
         f'<span class="bad">{shown(number.printed)}</span>',
         f'<span class="good">{shown(number.true)}</span>',
-        f"<code>{row.claim}</code>",
+        code(row.claim or ""),
     ]
 
 
@@ -223,7 +228,8 @@ def experiment(name: str, sources: Sources) -> str:
         if spec
     )  # fmt: skip
     return (
-        f'<h4 id="x-{name}">{escape(record["question"])}</h4><p>{escape(record["answer"])}</p>{drawn}'
+        f'<h4 id="x-{name}">{escape(record["question"])}</h4>'
+        f"<p>{escape(record['answer'])}</p>{drawn}"
         f'<p class="soft"><code>python -m experiments {name}</code>, {record["seconds"]:.0f} s; '
         f"<code>docs/results/{name}.csv</code></p>"
     )
@@ -263,20 +269,30 @@ def front(sources: Sources) -> str:
     files = len(registry.list_methods())
     return f"""<h1>jaxopt_svm: five lectures, their theorems and their errata, live</h1>
 <p class="lead">Certified, batched SVM optimisation in JAX: {files} methods of five lectures,
-{len(sources.claims)} of their theorems checked by computation, {numeric} formulas corrected, each with
+{len(sources.claims)} of their theorems checked by computation, {
+        numeric
+    } formulas corrected, each with
 the number that decides. No number on this page was typed in: figures are drawn from the csv files
 inside it.</p>
 <div class="front"><section><h2 id="certificate">What a certificate is</h2>
 <p>A solver stops somewhere. How far from the optimum? Every dual point
 {inline("alpha")} gives a lower bound of it:</p>
-{lines("P(w) = lam/2 ||w||^2 + sum_i c_i phi(<x_i, w>, y_i)" + chr(10)
-       + "D(alpha) = -lam/2 ||w(alpha)||^2 - sum_i c_i phi*(-alpha_i)" + chr(10)
-       + "D(alpha) <= P* <= P(w)")}
-<p>So {inline("P(w) - P* <= P(w) - D(alpha)")}, the <b>gap</b>, whatever produced the two points. Here the
-problem computes it, not the solver; a small gap cannot be faked.</p></section>
+{
+        lines(
+            "P(w) = lam/2 ||w||^2 + sum_i c_i phi(<x_i, w>, y_i)"
+            + chr(10)
+            + "D(alpha) = -lam/2 ||w(alpha)||^2 - sum_i c_i phi*(-alpha_i)"
+            + chr(10)
+            + "D(alpha) <= P* <= P(w)"
+        )
+    }
+<p>So {inline("P(w) - P* <= P(w) - D(alpha)")}, the <b>gap</b>, whatever produced the two points.
+Here the problem computes it, not the solver; a small gap cannot be faked.</p></section>
 <section><h2 id="code">Three lines</h2><pre>{escape(CODE)}</pre>
 <p>{escape(sources.records["explorer"]["answer"])}</p></section></div>
-<section><h2 id="headline">A certified path beside a loop of LinearSVC</h2>{headline(sources)}</section>
+<section><h2 id="headline">A certified path beside a loop of LinearSVC</h2>{
+        headline(sources)
+    }</section>
 <section><h2 id="explorer">Drag lambda</h2>
 <p class="soft">Breast cancer, a quarter held out. Move the slider, or drag in a figure.</p>
 {lanes_explorer("explorer", "error")}<h3 id="explorer-way">The certificates on their way</h3>

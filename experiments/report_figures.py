@@ -1,4 +1,4 @@
-"""Which columns of each csv the report draws, and what a reader may choose; see html.page.figure."""
+"""Which columns of each csv the report draws, and what a reader may choose: see html.figure."""
 
 from typing import Any
 
@@ -64,7 +64,11 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "x": [["x", "x"]],
             "y": [y("value", "function")],
             "melt": {
-                "cols": ["mean", "sd", *(f"{p}_{k}" for p in ("prior", "posterior") for k in range(5))],
+                "cols": [
+                    "mean",
+                    "sd",
+                    *(f"{p}_{k}" for p in ("prior", "posterior") for k in range(5)),
+                ],
                 "name": "curve",
                 "value": "value",
             },
@@ -179,7 +183,10 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "title": "On paper: hours by nodes",
             "where": {"kind": "paper"},
             "x": [["nodes", "nodes"]],
-            "y": [y("compute_hours", "hours of computing"), y("exchange_hours", "hours of exchange")],
+            "y": [
+                y("compute_hours", "hours of computing"),
+                y("exchange_hours", "hours of exchange"),
+            ],
             "series": ["plan", "lambdas"],
             "log": "xy",
         },

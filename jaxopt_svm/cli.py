@@ -322,7 +322,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--holdout", type=float, metavar="SHARE", help="share of the rows to keep for testing")
     add("--seed", type=int, default=0, help="of the split and of the solver (default: 0)")
     add("--plot", metavar="FILE", help="draw the sweep; the ending chooses the format (.png, .pdf)")
-    add("--html", metavar="FILE", help="write a page to explore the sweep with: one file, no network")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write a page to explore the sweep with: one file, no network",
+    )
     add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
     sweep.set_defaults(run=_sweep)
 

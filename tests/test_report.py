@@ -104,8 +104,8 @@ def test_the_page_says_when_the_benchmark_is_absent(results):
     for path in results.glob("bench_sweep.*"):
         path.unlink()
     assert 'id="headline-missing"' in report.build(results)
-    row = "data,n,d,seconds,seconds_cold,peer_seconds,ratio,certified\na9a,10,2,1.5,3.5,6.25,4.17,32\n"
-    (results / "bench_sweep.csv").write_text(row)
+    header = "data,n,d,seconds,seconds_cold,peer_seconds,ratio,certified"
+    (results / "bench_sweep.csv").write_text(f"{header}\na9a,10,2,1.5,3.5,6.25,4.17,32\n")
     record = {"name": "bench_sweep", "question": "?", "answer": "So much.", "quick": False}
     (results / "bench_sweep.json").write_text(json.dumps(record | {"seconds": 1.0}))
     built = report.build(results)
@@ -122,6 +122,8 @@ def test_the_page_says_when_the_benchmark_is_absent(results):
         ("n/(v_i + 1)", ["<mfrac><mrow><mi>n</mi></mrow>"]),
         ("B/sqrt(T)", ["<msqrt><mi>T</mi></msqrt>"]),
         ("phi'(z)", ["′"]),
+        ("||a||/(2 sum ||b||)", ['<mfrac><mrow><mrow><mo stretchy="false">‖</mo><mi>a</mi>']),
+        ("(1/gamma)-smooth", ["</math>-smooth"]),
         ("see (proofs_checks/eso.py), a word", ["(<code>proofs_checks/eso.py</code>),", "a word"]),
         ("an odd ( bracket_", ["odd", "bracket"]),
         ("a < b & c", ["&lt;", "&amp;"]),
@@ -135,7 +137,8 @@ def test_formulas(text, parts):
 
 def test_lines_and_tables_are_escaped():
     assert lines("w = 1    if <b>") == (
-        '<div class="formula" tabindex="0"><div style="padding-left:0em"><span><math><mi>w</mi></math> '
+        '<div class="formula" tabindex="0"><div style="padding-left:0em"><span>'
+        "<math><mi>w</mi></math> "
         "<math><mo>=</mo></math> <math><mn>1</mn></math></span><span>if <math><mo>&lt;</mo>"
         "<mi>b</mi><mo>&gt;</mo></math></span></div></div>"
     )
@@ -149,7 +152,8 @@ def test_lines_and_tables_are_escaped():
 needs_browser = pytest.mark.skipif(bool(why_not()), reason=why_not())
 DRAWN = "return document.querySelector('#fig-' + arguments[0] + ' svg').outerHTML"
 CHANGE = """
-const box = document.querySelector('#fig-' + arguments[0]).querySelectorAll('[data-control]')[arguments[1]];
+const figure = document.querySelector('#fig-' + arguments[0]);
+const box = figure.querySelectorAll('[data-control]')[arguments[1]];
 if (box.closest('[hidden]')) return null;
 if (box.type === 'checkbox') box.click();
 else { box.selectedIndex = box.options.length - 1; box.dispatchEvent(new Event('change')); }
@@ -212,7 +216,9 @@ def test_browser_legend_keys_slider_tables_theme_and_contents(window):
     window.type("#fig-quartz_vs_sdca svg", "\ue014")
     assert "duality gap" in first and window.run(said) != first
     # the slider moves every number of the explorer
-    values = "return [...document.querySelectorAll('.explorer [data-value]')].map((b) => b.textContent)"
+    values = (
+        "return [...document.querySelectorAll('.explorer [data-value]')].map((b) => b.textContent)"
+    )
     middle = window.run(values)
     window.type(".explorer input", "\ue011")  # Home
     assert len(middle) == 5 and all(a != b for a, b in zip(middle, window.run(values)))
@@ -256,7 +262,9 @@ def test_browser_print_has_no_clipped_figure(window):
     window.devtools("Emulation.setEmulatedMedia", {"media": "print"})
     window.run("dispatchEvent(new Event('beforeprint'))")
     assert window.run(CLIPPED) == []
-    assert window.run("return getComputedStyle(document.querySelector('.controls')).display") == "none"
+    assert (
+        window.run("return getComputedStyle(document.querySelector('.controls')).display") == "none"
+    )
     assert window.run("return document.querySelectorAll('details:not([open])').length") == 0
     window.devtools("Emulation.setEmulatedMedia", {"media": ""})
     window.size(1300, 900)

@@ -20,7 +20,9 @@ OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm
 def why_not() -> str:
     """What is missing for a browser; empty if nothing is."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-    return f"not installed: {', '.join(missing)} (Debian: chromium, chromium-driver)" * bool(missing)
+    return f"not installed: {', '.join(missing)} (Debian: chromium, chromium-driver)" * bool(
+        missing
+    )
 
 
 class Browser:
@@ -86,8 +88,8 @@ def _free_port() -> int:
 def browser() -> Iterator[Browser]:
     """A headless window, closed at the end with its driver."""
     port = _free_port()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    driver = subprocess.Popen(["chromedriver", f"--port={port}"], **quiet)
+    quiet = subprocess.DEVNULL
+    driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=quiet, stderr=quiet)
     try:
         for _ in range(100):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

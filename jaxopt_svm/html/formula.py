@@ -13,8 +13,8 @@ __all__ = ["inline", "lines"]
 
 GREEK = dict(
     zip(
-        "alpha beta gamma delta eps epsilon eta theta kappa lam lambda mu nu xi pi rho sigma tau phi "
-        "psi omega Phi Psi Delta Omega".split(),
+        "alpha beta gamma delta eps epsilon eta theta kappa lam lambda mu nu xi pi rho sigma tau "
+        "phi psi omega Phi Psi Delta Omega".split(),
         "αβγδεεηθκλλμνξπρστφψωΦΨΔΩ",
     )
 ) | {"abar": "ᾱ", "grad": "∇"}
@@ -27,7 +27,8 @@ TOKEN = re.compile(
     r"\s+|\d[\d,]*\d(?:\.\d+)?(?:e[+-]?\d+)?|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]+"
     r"|<=|>=|->|<-|\+-|<<|>>|!=|\.\.\.|."
 )
-WORD = re.compile(r"^[\"'(]*[A-Za-z][A-Za-z'’-]+[\"')]*[,.;:?!]*$")
+WORD = re.compile(r"^[\"'(]*[A-Za-z][A-Za-z'-]+[\"')]*[,.;:?!]*$")
+TAIL = re.compile(r"(?:(?<=[\w)])-[a-z]{4,})?[,.;:]*$")
 NAME = re.compile(r"[\w/]+\.py|``[\w.]+``|`[^`]+`|[A-Za-z]{3,}(?:_[a-z0-9]+)+|\w+(?:/\w{3,})+\.\w+")
 
 
@@ -85,7 +86,7 @@ class _Parser:
         low, high = "", ""
         while self.peek():
             sign, after = self.peek(), self.peek(1)
-            ends = not after or after.isspace() or after in ")]},;:(_^*⟩=/"
+            ends = not after or after.isspace() or after in ")]},;:(_^*⟩=/‖|"
             if sign == "_" and not low:
                 self.take()
                 low = self.script()
@@ -140,6 +141,11 @@ class _Parser:
             form = "<mo>" if "<mfrac>" in inside else '<mo stretchy="false">'
             whole = f"<mrow>{form}{token}</mo>{inside}{form}{close}</mo></mrow>"
             return whole, inside if token == "(" else None
+        if token in "‖|" and token in self.tokens[self.at :]:
+            inside = self.row(token)
+            close = self.take() if self.at < len(self.tokens) else ""
+            form = '<mo stretchy="false">'
+            return f"<mrow>{form}{token}</mo>{inside}{form}{close}</mo></mrow>", None
         if token in OPEN + CLOSE + "‖|":
             return f'<mo stretchy="false">{token}</mo>', None
         return f"<mo>{SIGNS.get(token, escape(token))}</mo>", None
@@ -187,9 +193,9 @@ def inline(text: str) -> str:
     parts = []
     for kind, chunk in _articles(_bits(text)):
         if kind == "math" and chunk:
-            body = chunk.rstrip(",.;:") if len(chunk) > 1 else chunk
-            tail = chunk[len(body) :]
-            # a lone sign needs no mathematics
+            # (1/gamma)-smooth: the word behind the hyphen is one
+            tail = "" if len(chunk) == 1 else TAIL.search(chunk)[0]  # pyright: ignore
+            body = chunk[: len(chunk) - len(tail)]
             parts.append(f"<math>{_Parser(body).row()}</math>{escape(tail)}" if body else tail)
         elif kind == "code":
             bare = chunk.strip("(),.;:")

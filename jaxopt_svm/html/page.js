@@ -61,7 +61,9 @@
     const ticks = [];
     if (log && b - a > 1) {
       const step = Math.max(1, Math.ceil((b - a) / most));
-      for (let k = Math.ceil(a); k <= b; k += step) ticks.push(10 ** k);
+      for (let k = Math.floor(a); k <= b; k += step)
+        for (const m of b - a < 2.2 ? [1, 2, 5] : [1])
+          if (Math.log10(m) + k >= a && Math.log10(m) + k <= b) ticks.push(+(m * 10 ** k).toPrecision(3));
     } else {
       const l = log ? 10 ** a : a, h = log ? 10 ** b : b, raw = (h - l) / most, p = 10 ** Math.floor(Math.log10(raw));
       const step = [1, 2, 5, 10].map((m) => m * p).find((s) => s >= raw);

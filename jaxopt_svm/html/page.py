@@ -49,16 +49,17 @@ def explorer(name: str, source: str, **spec: Any) -> str:
     )
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> str:
-    """A table that can be sorted by every column. Cells are html already; headers are text."""
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], stack: bool = False) -> str:
+    """A table that can be sorted by every column. Cells are html already; headers are text.
+
+    stack: on a narrow screen each row becomes a list of its cells, for tables of sentences.
+    """
     heads = "".join(f'<th scope="col"><button>{escape(h)}</button></th>' for h in header)
     cell = lambda h, c: f'<td data-label="{escape(h)}">{c}</td>'
-    body = "".join(
-        f"<tr>{''.join(cell(h, c) for h, c in zip(header, row))}</tr>" for row in rows
-    )
-    identity = f' id="{escape(name)}"' if name else ""
+    body = "".join(f"<tr>{''.join(cell(h, c) for h, c in zip(header, row))}</tr>" for row in rows)
+    kind = ' class="stack"' if stack else ""
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="table"><table{identity}>'
+        f'<div class="wide" tabindex="0" role="region" aria-label="table"><table{kind}>'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -66,7 +67,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") 
 def page(
     title: str, body: str, sources: Mapping[str, str], contents: Sequence[tuple[int, str, str]] = ()
 ) -> str:
-    """The whole file. sources: name -> csv text. contents: (level, anchor, text) of the headings."""
+    """The whole file. sources: name -> csv text. contents: (level, anchor, text) of headings."""
     for name, text in sources.items():
         if "</" in text:
             raise ValueError(f"{name}.csv: '</' would end the data inside a page")

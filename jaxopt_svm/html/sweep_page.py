@@ -15,7 +15,17 @@ from jaxopt_svm.html.page import explorer, figure, page, table
 
 __all__ = ["gap_figure", "lanes_explorer", "lanes_table", "sweep_page", "sweep_rows"]
 
-FIELDS = ("kind", "lam", "passes", "seconds", "primal", "dual", "gap", "relative_gap", "status")
+FIELDS: tuple[str, ...] = (
+    "kind",
+    "lam",
+    "passes",
+    "seconds",
+    "primal",
+    "dual",
+    "gap",
+    "relative_gap",
+    "status",
+)
 FIELDS += ("train_error", "held_out_error", "support_vectors")
 
 
@@ -74,7 +84,7 @@ def gap_figure(source: str) -> str:
 def lanes_table(lanes: Sequence[dict[str, Any]]) -> str:
     """One row a lambda."""
     header = [k for k in lanes[0] if any(lane[k] is not None for lane in lanes)]
-    show = lambda v: "–" if v is None else f"{v:.4g}" if isinstance(v, float) else escape(str(v))
+    show = lambda v: "-" if v is None else f"{v:.4g}" if isinstance(v, float) else escape(str(v))
     rows = [[show(lane[k]) for k in header] for lane in lanes]
     return table([name.replace("_", " ") for name in header], rows)
 
@@ -85,10 +95,11 @@ def sweep_page(report: dict[str, Any], solution: Solution) -> str:
     done = sum(lane["status"] == "converged" for lane in lanes)
     held_out = f" ({data['held_out_rows']:,} held out)" if data["held_out_rows"] else ""
     body = f"""<h1>{escape(data["name"])}: a certified sweep over λ</h1>
-<p class="lead">{data["rows"]:,} rows x {data["columns"]:,} columns{held_out}, {escape(report["loss"])},
-{escape(report["method"])}, {escape(report["dtype"])}: {done} of {len(lanes)} lambdas certified to
+<p class="lead">{data["rows"]:,} rows x {data["columns"]:,} columns{held_out},
+{escape(report["loss"])}, {escape(report["method"])}, {escape(report["dtype"])}:
+{done} of {len(lanes)} lambdas certified to
 {report["rtol"]:g} in {report["seconds"]:.1f} s. {escape(data["note"] or "")}</p>
-<p>{inline("For every lambda the objective P(w) is at most gap = P(w) - D(alpha) above the optimum P* .")}</p>
+<p>{inline("At every lambda P(w) is at most the gap P(w) - D(alpha) above the optimum P*.")}</p>
 <h2 id="explorer">Drag lambda</h2>{lanes_explorer("sweep", report["error"])}
 <h2 id="gap">The certificates on their way</h2>{gap_figure("sweep")}
 <h2 id="table">Every lambda</h2>{lanes_table(lanes)}"""
