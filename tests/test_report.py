@@ -4,12 +4,15 @@ import json
 import pathlib
 import re
 import shutil
+import types
+from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments import report
 from experiments.report_figures import FIGURES
-from jaxopt_svm.html import page, table
+from jaxopt_svm.html import page, sweep_page, table
 from jaxopt_svm.html.formula import inline, lines
 from tests.webdriver import browser, why_not
 
@@ -268,3 +271,32 @@ def test_browser_print_has_no_clipped_figure(window):
     assert window.run("return document.querySelectorAll('details:not([open])').length") == 0
     window.devtools("Emulation.setEmulatedMedia", {"media": ""})
     window.size(1300, 900)
+
+
+@needs_browser
+def test_browser_the_page_of_a_sweep(window, tmp_path):
+    lam, nan = [1.0, 0.1], float("nan")
+    columns = {"passes": [[0, 1, 2], [0, 1, 2]], "seconds": [[0.0, 0.1, nan], [0.0, 0.1, 0.3]]}
+    columns |= {"primal": [[1.0, 0.8, nan], [1.0, 0.5, 0.4]], "dual": [[0.0, 0.7, nan]] * 2}
+    columns |= {"gap": [[1.0, 0.1, nan], [1.0, 0.2, 0.1]]}
+    trace = types.SimpleNamespace(**{name: np.array(v) for name, v in columns.items()})
+    lane = {"primal": 0.8, "dual": 0.7, "gap": 0.1, "relative_gap": 0.125, "status": "converged"}
+    lane |= {"train_error": 0.1, "held_out_error": None}
+    lane |= {"passes": 1}
+    lanes = [{"lam": l, **lane, "support_vectors": 30 + k} for k, l in enumerate(lam)]
+    data = {"name": "<mine>", "note": "", "rows": 40, "columns": 3, "held_out_rows": 0}
+    said = {"data": data, "loss": "hinge", "method": "sdca", "dtype": "float64", "rtol": 0.2}
+    said |= {"seconds": 0.3, "error": "share of wrong labels", "lanes": lanes}
+    path = tmp_path / "sweep.html"
+    solved: Any = types.SimpleNamespace(trace=trace)
+    path.write_text(sweep_page(said, solved), encoding="utf-8")
+    window.open(path.as_uri())
+    assert window.run("return document.querySelector('h1').textContent").startswith("<mine>")
+    # what nobody measured is not shown; what was done is not drawn further
+    values = "return [...document.querySelectorAll('[data-value]')].map((b) => b.dataset.value)"
+    shown = ["relative_gap", "primal", "train_error", "support_vectors"]
+    assert window.run(values) == shown
+    circles = "return document.querySelectorAll('#fig-sweep-gap svg circle:not(.cursor)').length"
+    assert window.run(CHANGE, "sweep-gap", 2) == "logx"  # pass 0 has no place on a log axis
+    assert window.run(circles) == 5
+    quiet(window)
