@@ -125,6 +125,7 @@ def test_the_page_says_when_the_benchmark_is_absent(results):
         ("n/(v_i + 1)", ["<mfrac><mrow><mi>n</mi></mrow>"]),
         ("B/sqrt(T)", ["<msqrt><mi>T</mi></msqrt>"]),
         ("phi'(z)", ["′"]),
+        ("y' beta, count_i", ["<mi>y</mi><mo lspace", "<msub><mtext>count</mtext>"]),
         ("||a||/(2 sum ||b||)", ['<mfrac><mrow><mrow><mo stretchy="false">‖</mo><mi>a</mi>']),
         ("(1/gamma)-smooth", ["</math>-smooth"]),
         ("see (proofs_checks/eso.py), a word", ["(<code>proofs_checks/eso.py</code>),", "a word"]),

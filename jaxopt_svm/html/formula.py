@@ -14,8 +14,8 @@ __all__ = ["inline", "lines"]
 GREEK = dict(
     zip(
         "alpha beta gamma delta eps epsilon eta theta kappa lam lambda mu nu xi pi rho sigma tau "
-        "phi psi omega Phi Psi Delta Omega".split(),
-        "αβγδεεηθκλλμνξπρστφψωΦΨΔΩ",
+        "phi chi psi omega Phi Psi Delta Omega".split(),
+        "αβγδεεηθκλλμνξπρστφχψωΦΨΔΩ",
     )
 ) | {"abar": "ᾱ", "grad": "∇"}
 UPRIGHT = frozenset("min max inf sup argmin argmax ln log exp E Var diag rank".split())
@@ -29,13 +29,15 @@ TOKEN = re.compile(
 )
 WORD = re.compile(r"^[\"'(]*[A-Za-z][A-Za-z'-]+[\"')]*[,.;:?!]*$")
 TAIL = re.compile(r"(?:(?<=[\w)])-[a-z]{4,})?[,.;:]*$")
-NAME = re.compile(r"[\w/]+\.py|``[\w.]+``|`[^`]+`|[A-Za-z]{3,}(?:_[a-z0-9]+)+|\w+(?:/\w{3,})+\.\w+")
+NAME = re.compile(
+    r"[\w/]+\.py|``[\w.]+``|`[^`]+`|[A-Za-z]{3,}(?:_[a-z0-9]{2,})+|\w+(?:/\w{3,})+\.\w+"
+)
 
 
 def is_word(chunk: str) -> bool:
     """Whether a chunk between spaces is prose."""
     bare = chunk.strip("\"'(),.;:?!")
-    if bare in KNOWN or re.fullmatch(r"[A-Za-z]'", bare):
+    if bare in KNOWN or re.fullmatch(r"\(?[A-Za-z]'[,.;:)]*", chunk):
         return False
     return bool(WORD.match(chunk))
 
@@ -196,7 +198,8 @@ def inline(text: str) -> str:
             # (1/gamma)-smooth: the word behind the hyphen is one
             tail = "" if len(chunk) == 1 else TAIL.search(chunk)[0]  # pyright: ignore
             body = chunk[: len(chunk) - len(tail)]
-            parts.append(f"<math>{_Parser(body).row()}</math>{escape(tail)}" if body else tail)
+            math = f"<math>{_Parser(body).row()}</math>{escape(tail)}" if body else tail
+            parts.append(f'<span class="nb">{math}</span>' if body and tail else math)
         elif kind == "code":
             bare = chunk.strip("(),.;:")
             before, after = chunk.split(bare, 1)

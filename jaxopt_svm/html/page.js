@@ -22,6 +22,8 @@
     return a < 1e-3 || a >= 1e5 ? v.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e") : String(+v.toPrecision(4));
   };
 
+  const tick = (v) => (Math.abs(v) >= 1e5 ? v.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e") : show(v));
+
   // --- data: the csv texts of the page ---------------------------------------------------------
   const parse = (text) => {
     const lines = text.trim().split("\n").map((line) => {
@@ -84,13 +86,13 @@
     const Y = scale([...all.flatMap((p) => [p.y, p.lo, p.hi, ...(p.bounds ?? [])]), o.guide?.[0]], o.logy, H - bottom, top);
     for (const v of X.ticks) {
       root.append(svg("line", { class: "grid", x1: X.at(v), x2: X.at(v), y1: top, y2: H - bottom }));
-      const words = o.categories ? o.categories[v] : show(v);
+      const words = o.categories ? o.categories[v] : tick(v);
       const turn = o.categories ? { "text-anchor": "end", transform: `rotate(-22 ${X.at(v)} ${H - bottom + 14})` } : { "text-anchor": "middle" };
       root.append(svg("text", { x: X.at(v), y: H - bottom + 16, ...turn }, words));
     }
     for (const v of Y.ticks) {
       root.append(svg("line", { class: "grid", x1: left, x2: W - right, y1: Y.at(v), y2: Y.at(v) }));
-      root.append(svg("text", { x: left - 6, y: Y.at(v) + 4, "text-anchor": "end" }, show(v)));
+      root.append(svg("text", { x: left - 6, y: Y.at(v) + 4, "text-anchor": "end" }, tick(v)));
     }
     root.append(svg("path", { class: "axis", d: `M${left} ${top}V${H - bottom}H${W - right}` }));
     root.append(svg("text", { x: (left + W - right) / 2, y: H - 6, "text-anchor": "middle" }, o.xlabel));
@@ -171,7 +173,7 @@
     const rows = rowsOf(spec);
     const series = (spec.series ?? []), choose = (spec.choose ?? []);
     const state = { x: 0, y: 0, logx: (spec.log ?? "").includes("x"), logy: (spec.log ?? "").includes("y"), off: new Set(), pick: {} };
-    const nameOf = (r) => series.map((c) => (finite(r[c]) ? `${c} = ${show(r[c])}` : r[c])).join(", ") || spec.y[state.y].label;
+    const nameOf = (r) => series.filter((c) => r[c] !== "-").map((c) => (finite(r[c]) ? `${c} = ${show(r[c])}` : r[c])).join(", ") || spec.y[state.y].label;
     const names = [...new Set(rows.map(nameOf))];
     // many values of one number are an order, and get colours in order
     const ordered = series.length === 1 && names.length > COLOURS && rows.every((r) => finite(r[series[0]]));

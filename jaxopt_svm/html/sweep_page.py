@@ -99,7 +99,7 @@ def sweep_page(report: dict[str, Any], solution: Solution) -> str:
 {escape(report["loss"])}, {escape(report["method"])}, {escape(report["dtype"])}:
 {done} of {len(lanes)} lambdas certified to
 {report["rtol"]:g} in {report["seconds"]:.1f} s. {escape(data["note"] or "")}</p>
-<p>{inline("At every lambda P(w) is at most the gap P(w) - D(alpha) above the optimum P*.")}</p>
+<p>{inline("P(w) is at most the gap P(w) - D(alpha) above the optimum P*, at every lambda.")}</p>
 <h2 id="explorer">Drag lambda</h2>{lanes_explorer("sweep", report["error"])}
 <h2 id="gap">The certificates on their way</h2>{gap_figure("sweep")}
 <h2 id="table">Every lambda</h2>{lanes_table(lanes)}"""
