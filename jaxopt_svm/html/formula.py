@@ -24,7 +24,7 @@ SIGNS |= {"<<": "≪", ">>": "≫", "!=": "≠"}
 KNOWN = frozenset(GREEK) | UPRIGHT | {"sum", "sqrt", "prod"}
 OPEN, CLOSE = "([{⟨", ")]}⟩"
 TOKEN = re.compile(
-    r"\s+|\d[\d,]*\d(?:\.\d+)?(?:e[+-]?\d+)?|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]+"
+    r"\s+|\d[\d,]*\d(?:\.\d+)?(?:e[+-]?\d+)?|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]+\d*"
     r"|<=|>=|->|<-|\+-|<<|>>|!=|\.\.\.|."
 )
 WORD = re.compile(r"^[\"'(]*[A-Za-z][A-Za-z'-]+[\"')]*[,.;:?!]*$")
@@ -46,6 +46,15 @@ def is_code(chunk: str) -> bool:
     """Whether a chunk is a file or a name of the package; theta_i and lam_max are not."""
     bare = chunk.strip("(),.;:")
     return bool(NAME.fullmatch(bare)) and bare.split("_")[0] not in KNOWN
+
+
+def _hung(base: str, low: str, high: str) -> str:
+    """A base with its scripts."""
+    if low and high:
+        return f"<msubsup>{base}<mrow>{low}</mrow><mrow>{high}</mrow></msubsup>"
+    if low:
+        return f"<msub>{base}<mrow>{low}</mrow></msub>"
+    return f"<msup>{base}<mrow>{high}</mrow></msup>" if high else base
 
 
 class _Parser:
@@ -83,9 +92,12 @@ class _Parser:
         return f"<mfrac><mrow>{bare or above}</mrow><mrow>{bare_below or below}</mrow></mfrac>"
 
     def scripted(self) -> tuple[str, str | None]:
-        """An atom with what hangs on it, and the inside if it is nothing but brackets."""
+        """An atom with what hangs on it, and the inside if it is nothing but brackets.
+
+        Brackets right behind a letter are its argument: R(0)/G is no multiple of 0/G.
+        """
         base, inside = self.atom()
-        low, high = "", ""
+        low, high, letter = "", "", base.startswith("<mi")
         while self.peek():
             sign, after = self.peek(), self.peek(1)
             ends = not after or after.isspace() or after in ")]},;:(_^*⟩=/‖|"
@@ -101,13 +113,12 @@ class _Parser:
             elif sign in "*+" and ends and base.startswith(("<mi", "<mrow", "<msub")):
                 self.take()
                 high += "<mo>∗</mo>" if sign == "*" else "<mo>+</mo>"
+            elif sign in "([" and letter:
+                base = f"<mrow>{_hung(base, low, high)}{self.atom()[0]}</mrow>"
+                low, high, inside = "", "", None
             else:
                 break
-        if low and high:
-            return f"<msubsup>{base}<mrow>{low}</mrow><mrow>{high}</mrow></msubsup>", None
-        if low:
-            return f"<msub>{base}<mrow>{low}</mrow></msub>", None
-        return (f"<msup>{base}<mrow>{high}</mrow></msup>", None) if high else (base, inside)
+        return _hung(base, low, high), None if low or high else inside
 
     def script(self) -> str:
         if self.peek() in ("{", "("):
@@ -132,6 +143,8 @@ class _Parser:
             return f"<mi>{GREEK[token]}</mi>", None
         if token in UPRIGHT:
             return f'<mi mathvariant="normal">{token}</mi>', None
+        if (letters := token.rstrip("0123456789")) in GREEK:
+            return f"<msub><mi>{GREEK[letters]}</mi><mn>{token[len(letters) :]}</mn></msub>", None
         if token[0].isalpha():
             return (f"<mi>{token}</mi>" if len(token) < 3 else f"<mtext>{token}</mtext>"), None
         if token in OPEN and CLOSE[OPEN.index(token)] in self.tokens[self.at :]:
