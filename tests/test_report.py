@@ -170,6 +170,12 @@ CONTROLS = """
 return [...document.querySelectorAll('figure.plot')].map((f) => [f.id.slice(4),
   f.querySelectorAll('[data-control]').length]);
 """
+HOVER = """
+const svg = document.querySelector('#fig-' + arguments[0] + ' svg');
+const box = svg.getBoundingClientRect();
+const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+svg.dispatchEvent(new PointerEvent('pointermove', at));
+"""
 CLIPPED = """
 return [...document.querySelectorAll('figure.plot, .explorer, .formula, pre')].filter((f) => {
   const b = f.getBoundingClientRect();
@@ -222,6 +228,10 @@ def test_browser_legend_keys_slider_tables_theme_and_contents(window):
     first = window.run(said)
     window.type("#fig-quartz_vs_sdca svg", "\ue014")
     assert "duality gap" in first and window.run(said) != first
+    # and by the pointer
+    window.run(HOVER, "averaging")
+    read = window.run("return document.querySelector('#fig-averaging .readout').textContent")
+    assert "steps t: " in read and "P - P*: " in read and "from " in read
     # the slider moves every number of the explorer
     values = (
         "return [...document.querySelectorAll('.explorer [data-value]')].map((b) => b.textContent)"
