@@ -57,7 +57,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], stack: bool = Fa
     heads = "".join(f'<th scope="col"><button>{escape(h)}</button></th>' for h in header)
     cell = lambda h, c: f'<td data-label="{escape(h)}">{c}</td>'
     body = "".join(f"<tr>{''.join(cell(h, c) for h, c in zip(header, row))}</tr>" for row in rows)
-    kind = ' class="stack"' if stack else ""
+    # more columns than a sheet of paper is wide: stacked in print too
+    kind = f' class="stack{" many" * (len(header) > 6)}"' if stack else ""
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="table"><table{kind}>'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
