@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export JAXOPT_SVM_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all proofs errata experiments check format bench wheel clean
+.PHONY: demo test test-all proofs errata experiments report claims check format bench wheel clean
 
 demo: $(READY)  ## a certified lambda sweep on embedded data: a table and results/sweep.png
 	$(BIN)/python -m jaxopt_svm sweep --lams 1e-4:1e0:16 --holdout 0.25 --plot results/sweep.png
@@ -22,6 +22,12 @@ proofs: $(READY)  ## every theorem, as a table
 
 errata: $(READY)  ## ERRATA.md from the rows and their numbers
 	$(BIN)/python -m proofs_checks --errata > ERRATA.md
+
+claims: $(READY)  ## the checked claims as a file, for the report: minutes
+	$(BIN)/python -m proofs_checks --json > docs/results/proofs.json
+
+report: $(READY)  ## docs/report.html from the csv files and the checked claims
+	$(BIN)/python -m experiments.report
 
 experiments: $(READY)  ## every experiment, quickly, into results/
 	$(BIN)/python -m experiments --all --quick

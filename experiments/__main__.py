@@ -19,7 +19,17 @@ import experiments
 from experiments.budget import FULL, QUICK, Budget, OutOfTime
 from experiments.common import write
 
-HELPERS = ("__main__", "budget", "common", "figures", "learning", "peers", "zoo")
+HELPERS = (
+    "__main__",
+    "budget",
+    "common",
+    "figures",
+    "learning",
+    "peers",
+    "report",
+    "report_figures",
+    "zoo",
+)
 MISSING, TOO_SHORT = 3, 4  # exit codes: a data set is not here; the budget gave no answer
 
 
@@ -54,7 +64,7 @@ def run_one(
 def write_readme(out: pathlib.Path) -> None:
     """Question, answer and figure of all that were run into this folder."""
     parts = ["# Results", "Written by `python -m experiments`; the numbers are in the csv files."]
-    for path in sorted(out.glob("*.json")):
+    for path in sorted(p for p in out.glob("*.json") if p.with_suffix(".csv").exists()):
         record = json.loads(path.read_text())
         how = f"`python -m experiments {record['name']}{' --quick' if record['quick'] else ''}`"
         parts.append(f"## {record['name']}\n\n**{record['question']}**")

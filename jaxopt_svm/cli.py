@@ -21,6 +21,7 @@ from jaxopt_svm.data import SETS, Dataset, load
 from jaxopt_svm.data.extra import need
 from jaxopt_svm.data.folders import VARIABLE, cache_folder, data_folders
 from jaxopt_svm.data.named import place_of
+from jaxopt_svm.html import sweep_page
 from jaxopt_svm.problems.make import INTERCEPTS
 from jaxopt_svm.report import aligned, cv_report, cv_text, lanes, text
 from jaxopt_svm.selection.cross_validation import CHOICES
@@ -39,6 +40,7 @@ EXAMPLES = """\
 examples:
   python -m jaxopt_svm sweep                                   16 values of lambda on breast_cancer
   python -m jaxopt_svm sweep a9a --lams 1e-5:1e-1:32 --holdout 0.2 --plot results/a9a.png
+  python -m jaxopt_svm sweep digits --holdout 0.2 --html results/digits.html
   python -m jaxopt_svm sweep mine.csv --loss logistic --intercept penalised --lams 1e-3
   python -m jaxopt_svm sweep diabetes --loss squared --json
   python -m jaxopt_svm cv satimage --folds 5 --plot results/satimage.png
@@ -112,6 +114,7 @@ def _sweep(args) -> None:
     loss = LOSSES[args.loss]()
     plot = None if args.plot is None else _writable("--plot", args.plot)
     save = None if args.save is None else _writable("--save", args.save)
+    html = None if args.html is None else _writable("--html", args.html)
     if plot is not None:
         plots.check_format(plot)
     set_up_jax(x64=not args.float32)
@@ -168,6 +171,8 @@ def _sweep(args) -> None:
             error=report["error"],
         )
         figure.savefig(plot)
+    if html is not None:
+        html.write_text(sweep_page(report, solution), encoding="utf-8")
     print(json.dumps(report, allow_nan=False) if args.json else text(report, _word(loss)))
 
 
@@ -317,6 +322,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--holdout", type=float, metavar="SHARE", help="share of the rows to keep for testing")
     add("--seed", type=int, default=0, help="of the split and of the solver (default: 0)")
     add("--plot", metavar="FILE", help="draw the sweep; the ending chooses the format (.png, .pdf)")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write a page to explore the sweep with: one file, no network",
+    )
     add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
     sweep.set_defaults(run=_sweep)
 

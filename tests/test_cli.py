@@ -59,11 +59,16 @@ def test_the_table_has_a_row_for_each_lambda(capsys, small):
 
 def test_json_plot_and_save_agree(capsys, small, tmp_path):
     plot, save = tmp_path / "new" / "sweep.png", tmp_path / "new" / "sweep.npz"
-    files = ["--plot", str(plot), "--save", str(save)]
+    html = tmp_path / "new" / "sweep.html"
+    files = ["--plot", str(plot), "--save", str(save), "--html", str(html)]
     assert cli.main(["sweep", small, *QUICK, "--holdout", "0.25", "--json", *files]) == 0
     report = json.loads(capsys.readouterr().out)
     lanes, saved = report["lanes"], js.load(save)
     assert plot.read_bytes().startswith(b"\x89PNG")
+    shown = html.read_text(encoding="utf-8")
+    for lane in lanes:
+        assert f"lane,{lane['lam']},{lane['passes']},,{lane['primal']}," in shown
+    assert shown.count("\ntrace,") >= 4 and "https://" not in shown
     assert report["data"]["held_out_rows"] == 10 and report["method"] == "sdca"
     np.testing.assert_allclose([lane["primal"] for lane in lanes], saved.certificate.primal)
     for lane in lanes:
