@@ -248,6 +248,15 @@ path = js.sweep(problem, js.lam_grid(1e-4, 1e0, 32))     # the whole path, every
 print(path.certificate.gap)                              # P(w) - P* is at most this"""
 
 
+def _short(cell: str) -> str:
+    """Three digits of a number that is not whole; anything else as it is."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return cell
+    return cell if value.is_integer() else f"{value:.3g}"
+
+
 def headline(sources: Sources) -> str:
     if HEADLINE not in sources.tables:
         return (
@@ -256,11 +265,11 @@ def headline(sources: Sources) -> str:
         )
     record = sources.records[HEADLINE]
     rows = list(csv.DictReader(sources.tables[HEADLINE].splitlines()))
-    columns = {"data": "data", "n": "n", "d": "d", "seconds": "one sweep, s"}
-    columns |= {"seconds_cold": "with compilation, s", "peer_seconds": "LinearSVC loop, s"}
+    columns = {"data": "data", "n": "n", "d": "d", "seconds": "sweep, s"}
+    columns |= {"seconds_cold": "compiling too, s", "peer_seconds": "LinearSVC, s"}
     columns |= {"ratio": "ratio", "certified": "certified"}
     columns = {key: label for key, label in columns.items() if key in rows[0]}
-    cells = [[escape(row[key]) for key in columns] for row in rows]
+    cells = [[escape(_short(row[key])) for key in columns] for row in rows]
     return f"<p>{escape(record['answer'])}</p>" + table(list(columns.values()), cells)
 
 
