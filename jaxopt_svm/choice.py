@@ -87,8 +87,10 @@ def rule_for(problem: ERM) -> Rule:
 @plan
 def choose_for_erm(problem: Any) -> tuple[Any, Any] | None:
     """(the problem as it will be solved, the method), or None for other kinds of problem."""
-    unfit = not isinstance(problem, ERM) or problem.loss.vector or not problem.regularizer.linear
-    if unfit and (not isinstance(problem, ERM) or problem.regularizer.free):
+    if not isinstance(problem, ERM):
         return None
+    rule = rule_for(problem)
+    if rule is RULES[0] and problem.regularizer.free:
+        return None  # no rule has both; the registry falls back on subgradients
     problem = densified(problem)
     return problem, rule_for(problem).method(problem)

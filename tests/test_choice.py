@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.choice import RULES, densified, rule_for
+from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.loop import Loop
-from jaxopt_svm.core.run import lanes_within
 from jaxopt_svm.problems.rows import Dense
 from tests import toy
 

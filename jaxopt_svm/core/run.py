@@ -22,11 +22,12 @@ import numpy as np
 from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
-from jaxopt_svm.core import lanes, registry
+from jaxopt_svm.core import registry
+from jaxopt_svm.core.groups import in_order, lanes_within, stacked
 from jaxopt_svm.core.lanes import certify, one_lane, one_pass, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
-from jaxopt_svm.core.relay import Relay, legs_of
+from jaxopt_svm.core.relay import Relay
 from jaxopt_svm.core.solution import Solution, Status, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -67,6 +68,8 @@ def run(
     Returns:
       The final state, and a Trace whose first record is the starting point.
     """
+    if isinstance(method, Relay):
+        raise ValueError("run: takes one method; solve, sweep and path run a Relay")
     if passes % every or (within > 1 and every > 1):
         raise ValueError("run: every must divide passes, and be 1 when within > 1")
     key = _key(key)
@@ -291,7 +294,7 @@ def sweep(
         if (found[-1].status == Status.INTERRUPTED).any():
             break
         start = jax.tree.map(lambda x: x[-1], found[-1].point)
-    return _in_order(found, order)
+    return in_order(found, order)
 
 
 def path(
@@ -322,40 +325,7 @@ def path(
         if found[i].status == Status.INTERRUPTED:
             break
     order = sorted(found)
-    return _stack([found[i] for i in order])
-
-
-TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
-
-
-def lanes_within(problem: Any, method: Any, memory: float) -> int:
-    """How many lanes fit into so many bytes: their states, best points and temporaries."""
-    if not memory > 0:
-        raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
-    legs, _ = legs_of(method)
-    shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
-    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
-    example = TEMPORARIES * problem.n * problem.c.dtype.itemsize
-    return max(1, int(memory // (max(map(size, shapes)) + example)))
-
-
-def _in_order(groups: list[Solution], order: np.ndarray) -> Solution:
-    """Groups of lanes as one Solution, in the order of the user's grid."""
-    back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
-    join = lambda *xs: jnp.concatenate([jnp.asarray(x) for x in xs])[back]
-    host = lambda *xs: np.concatenate(xs)[back]
-    longest = max(g.trace.gap.shape[1] for g in groups)
-    pad = lambda x: np.pad(x, ((0, 0), (0, longest - x.shape[1])), constant_values=np.nan)
-    return Solution(
-        w=jax.tree.map(join, *(g.w for g in groups)),
-        dual=jax.tree.map(join, *(g.dual for g in groups)),
-        certificate=jax.tree.map(join, *(g.certificate for g in groups)),
-        status=host(*(g.status for g in groups)),
-        method=host(*(g.method for g in groups)),
-        passes=host(*(g.passes for g in groups)),
-        lam=join(*(g.lam for g in groups)),
-        trace=Trace(*(host(*map(pad, xs)) for xs in zip(*(g.trace for g in groups)))),
-    )
+    return stacked([found[i] for i in order])
 
 
 def _lams(lams) -> np.ndarray:
@@ -366,20 +336,3 @@ def _lams(lams) -> np.ndarray:
         bad = values[~(np.isfinite(values) & (values > 0))][0]
         raise ValueError(f"lams: expected positive finite numbers; got {bad:g}")
     return values
-
-
-def _stack(solutions: list[Solution]) -> Solution:
-    """One Solution with a leading axis; traces are padded with nan to one length."""
-    longest = max(len(s.trace.gap) for s in solutions)
-    pad = lambda x: np.pad(x, (0, longest - len(x)), constant_values=np.nan)
-    stack = lambda *xs: jnp.stack([jnp.asarray(x) for x in xs])
-    return Solution(
-        w=jax.tree.map(stack, *(s.w for s in solutions)),
-        dual=jax.tree.map(stack, *(s.dual for s in solutions)),
-        certificate=jax.tree.map(stack, *(s.certificate for s in solutions)),
-        status=np.array([str(s.status) for s in solutions]),
-        method=np.array([s.method for s in solutions]),
-        passes=np.array([s.passes for s in solutions]),
-        lam=stack(*(s.lam for s in solutions)),
-        trace=Trace(*(np.stack([pad(x) for x in xs]) for xs in zip(*(s.trace for s in solutions)))),
-    )

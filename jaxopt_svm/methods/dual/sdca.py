@@ -50,7 +50,6 @@ LECTURE = "Empirical Risk Minimization: {}"
         lecture=LECTURE.format("SDCA"),
         reference="Shalev-Shwartz & Zhang 2013, arXiv:1209.1873",
     ),
-    suits=lambda problem: isinstance(problem, ERM) and not problem.regularizer.free,
 )
 @pytree
 class SDCA(DualVisits):

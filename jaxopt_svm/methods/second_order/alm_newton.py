@@ -18,17 +18,14 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_erm, needs_l2, needs_scalar
-from jaxopt_svm.methods.second_order.iterations import Iterations
-from jaxopt_svm.methods.second_order.newton_step import newton_step
+from jaxopt_svm.methods.second_order.newton_step import FULL_STEP, NewtonIterations, newton_step
 from jaxopt_svm.problems.erm import ERM
 
 __all__ = ["ALMNewton", "ALMState"]
-
-FULL_STEP = 0.99
 
 
 class ALMState(NamedTuple):
@@ -54,7 +51,7 @@ class ALMState(NamedTuple):
     ),
 )
 @pytree
-class ALMNewton(Iterations):
+class ALMNewton(NewtonIterations):
     """Small lam and few features, best after some passes of SDCA. A pass is one iteration.
 
     mu: the first smoothing, in units of the margin. shrink: its factor at each outer step.
@@ -65,17 +62,11 @@ class ALMNewton(Iterations):
     shrink: float = 0.4
     accuracy: float = 0.01
 
-    work = 5.0
-    certified_every = 1  # an iteration is dear, so each is certified
-
     def check(self, problem) -> None:
         needs_erm(self, problem)
         needs_l2(self, problem)
         needs_scalar(self, problem)
-        for name, value, top in (("mu", self.mu, jnp.inf), ("shrink", self.shrink, 1.0)):
-            if not 0 < value < top:
-                limit = "a positive number" if top == jnp.inf else "a number in (0, 1)"
-                raise ValueError(f"ALMNewton.{name}: expected {limit}; got {value}")
+        self.check_numbers(("mu", "accuracy"), ("shrink",))
 
     def init(self, problem: ERM, start: Point | None = None) -> ALMState:
         w, alpha = problem.complete(problem.origin() if start is None else start)
@@ -102,6 +93,3 @@ class ALMNewton(Iterations):
     def point(self, problem: ERM, state: ALMState) -> Point:
         del problem
         return Point(state.w, state.alpha)
-
-    def counted(self, state: ALMState) -> Spent:
-        return Spent(state.work, jnp.zeros_like(state.work), state.iterations)

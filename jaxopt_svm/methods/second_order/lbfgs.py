@@ -17,7 +17,7 @@ from jax import Array
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
-from jaxopt_svm.methods.refusals import needs_erm, needs_smooth
+from jaxopt_svm.methods.refusals import needs_erm, needs_l2, needs_smooth
 from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.problems.erm import ERM
 
@@ -69,8 +69,7 @@ class LBFGS(Iterations):
     def check(self, problem) -> None:
         needs_erm(self, problem)
         needs_smooth(self, problem)
-        if not problem.regularizer.linear:
-            raise ValueError("LBFGS needs the l2 regulariser; for the elastic net use SDCA")
+        needs_l2(self, problem)
         for name, value in (("memory", self.memory), ("trials", self.trials)):
             if value < 1:
                 raise ValueError(f"LBFGS.{name}: expected at least 1; got {value}")

@@ -15,18 +15,16 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from jaxopt_svm.core.protocols import Point, Spent
+from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.pytree import pytree
 from jaxopt_svm.core.registry import Info, register
 from jaxopt_svm.methods.refusals import needs_erm, needs_l2, needs_scalar, needs_smooth
-from jaxopt_svm.methods.second_order.iterations import Iterations
-from jaxopt_svm.methods.second_order.newton_step import newton_step
+from jaxopt_svm.methods.second_order.newton_step import FULL_STEP, NewtonIterations, newton_step
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import SmoothHinge
 
 __all__ = ["Newton", "NewtonState"]
 
-FULL_STEP = 0.99
 NEGLIGIBLE = 0.05  # of the loss's own smoothing: then the extra one is dropped
 
 
@@ -52,7 +50,7 @@ class NewtonState(NamedTuple):
     ),
 )
 @pytree
-class Newton(Iterations):
+class Newton(NewtonIterations):
     """Smooth losses at small lam. A pass is one iteration.
 
     extra: the first additional smoothing of a smoothed hinge (other losses need none).
@@ -63,9 +61,6 @@ class Newton(Iterations):
     shrink: float = 0.25
     accuracy: float = 0.01
 
-    work = 5.0
-    certified_every = 1
-
     def check(self, problem) -> None:
         needs_erm(self, problem)
         needs_smooth(self, problem)
@@ -73,8 +68,7 @@ class Newton(Iterations):
         needs_scalar(self, problem)
         if not self.extra >= 0:
             raise ValueError(f"Newton.extra: expected a number >= 0; got {self.extra}")
-        if not 0 < self.shrink < 1:
-            raise ValueError(f"Newton.shrink: expected a number in (0, 1); got {self.shrink}")
+        self.check_numbers(("accuracy",), ("shrink",))
 
     def _responds(self, problem: ERM, extra):
         """alpha(z) of the smoothed loss, and a bound on its slopes."""
@@ -115,6 +109,3 @@ class Newton(Iterations):
     def point(self, problem: ERM, state: NewtonState) -> Point:
         del problem
         return Point(state.w, state.alpha)
-
-    def counted(self, state: NewtonState) -> Spent:
-        return Spent(state.work, jnp.zeros_like(state.work), state.iterations)

@@ -10,19 +10,41 @@ Used by alm_newton.py and newton.py.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxopt_svm.core.protocols import Spent
 from jaxopt_svm.methods.second_order.curvature import direction
+from jaxopt_svm.methods.second_order.iterations import Iterations
 from jaxopt_svm.oracles.line_search import crossing
 from jaxopt_svm.problems.erm import ERM
 
-__all__ = ["Stepped", "newton_step"]
+__all__ = ["FULL_STEP", "NewtonIterations", "Stepped", "newton_step"]
+
+FULL_STEP = 0.99  # a step this long counts as a full one
 
 FLAT = 1e-6  # curvature an intercept is given at least, relative to the largest possible
+
+
+class NewtonIterations(Iterations):
+    """What the methods made of such steps share; their states count work and iterations."""
+
+    work = 5.0
+    certified_every = 1  # an iteration is dear, so each is certified
+
+    def counted(self, state: Any) -> Spent:
+        return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
+
+    def check_numbers(self, positive: tuple[str, ...], fractions: tuple[str, ...]) -> None:
+        """Refuse what is not a positive number, or not one between 0 and 1."""
+        for name in (*positive, *fractions):
+            value = getattr(self, name)
+            if not 0 < value < (1.0 if name in fractions else jnp.inf):
+                wanted = "a number in (0, 1)" if name in fractions else "a positive number"
+                raise ValueError(f"{type(self).__name__}.{name}: expected {wanted}; got {value}")
 
 
 class Stepped(NamedTuple):

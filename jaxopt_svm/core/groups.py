@@ -1,0 +1,62 @@
+"""Several solves as one Solution, and how many lanes to solve at once."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxopt_svm.core import lanes
+from jaxopt_svm.core.relay import legs_of
+from jaxopt_svm.core.solution import Solution, Trace
+
+__all__ = ["in_order", "lanes_within", "stacked"]
+
+TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
+
+
+def lanes_within(problem: Any, method: Any, memory: float) -> int:
+    """How many lanes fit into so many bytes: their states, best points and temporaries."""
+    if not memory > 0:
+        raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
+    legs, _ = legs_of(method)
+    shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
+    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+    example = TEMPORARIES * problem.n * problem.c.dtype.itemsize
+    return max(1, int(memory // (max(map(size, shapes)) + example)))
+
+
+def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
+    """Groups of lanes as one Solution, in the order of the user's grid."""
+    back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
+    join = lambda *xs: jnp.concatenate([jnp.asarray(x) for x in xs])[back]
+    host = lambda *xs: np.concatenate(xs)[back]
+    longest = max(g.trace.gap.shape[1] for g in groups)
+    pad = lambda x: np.pad(x, ((0, 0), (0, longest - x.shape[1])), constant_values=np.nan)
+    return Solution(
+        w=jax.tree.map(join, *(g.w for g in groups)),
+        dual=jax.tree.map(join, *(g.dual for g in groups)),
+        certificate=jax.tree.map(join, *(g.certificate for g in groups)),
+        status=host(*(g.status for g in groups)),
+        method=host(*(g.method for g in groups)),
+        passes=host(*(g.passes for g in groups)),
+        lam=join(*(g.lam for g in groups)),
+        trace=Trace(*(host(*map(pad, xs)) for xs in zip(*(g.trace for g in groups)))),
+    )
+
+
+def stacked(solutions: list[Solution]) -> Solution:
+    """One Solution with a leading axis; traces are padded with nan to one length."""
+    longest = max(len(s.trace.gap) for s in solutions)
+    pad = lambda x: np.pad(x, (0, longest - len(x)), constant_values=np.nan)
+    stack = lambda *xs: jnp.stack([jnp.asarray(x) for x in xs])
+    return Solution(
+        w=jax.tree.map(stack, *(s.w for s in solutions)),
+        dual=jax.tree.map(stack, *(s.dual for s in solutions)),
+        certificate=jax.tree.map(stack, *(s.certificate for s in solutions)),
+        status=np.array([str(s.status) for s in solutions]),
+        method=np.array([s.method for s in solutions]),
+        passes=np.array([s.passes for s in solutions]),
+        lam=stack(*(s.lam for s in solutions)),
+        trace=Trace(*(np.stack([pad(x) for x in xs]) for xs in zip(*(s.trace for s in solutions)))),
+    )
