@@ -20,7 +20,7 @@ from jaxopt_svm.core.solution import open_npz, write_npz
 __all__ = ["Store", "fingerprint"]
 
 FIELDS = ("lanes", "passes", "smallest", "stalled", "settled", "full", "last_leg")
-COUNTS = ("active", "r", "leg", "begun", "grown")
+COUNTS = ("active", "r", "leg", "begun", "grown", "owed")
 
 
 def _array(leaf) -> np.ndarray:

@@ -16,9 +16,13 @@ __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 
 STALLED = 5  # records without improvement, near the floor, before a lane is called finished
 NEAR_FLOOR = 10.0
-WIDTHS = (1, 8, 32, 128, 512, 2048)  # lanes are re-packed to these; each is one compilation
-FINE = (1, 4, 8, 16, 24, 32, 48, 64, 96, *WIDTHS[3:])  # where an iteration outweighs a compilation
-DEAR = 3_000_000  # n d from which it does, for methods whose cost grows with the lanes
+# lanes are re-packed to these widths, 2^k and 3 2^k; each is one compilation
+WIDTHS = tuple(sorted({2**k for k in range(12)} | {3 * 2**k for k in range(2, 10)}))
+COMPILATION = 1_000_000  # what one costs, in microseconds of passes: about a second
+EXAMPLE, NUMBER = (
+    1.0,
+    0.00025,
+)  # microseconds of a pass for an example, and for each of its d x lanes
 
 
 def _enlarge(tree, shapes):
@@ -90,6 +94,7 @@ class Loop:
         self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
         self.active = self.count
         self.r = 0
+        self.owed = 0  # microseconds of passes since the last compilation
         self.started = time.perf_counter()
         self.status = np.full(self.count, Status.RUNNING, dtype=object)
         self.passes = np.zeros(self.count, int)
@@ -163,9 +168,15 @@ class Loop:
         self._retire()
 
     def _pack(self, going: np.ndarray) -> None:
-        """The slots that go on, in the narrowest width that holds them."""
-        width = min((w for w in self._widths() if w >= going.size), default=len(self.lanes))
-        width = min(width, len(self.lanes))
+        """The slots that go on, in the narrowest width that holds them.
+
+        A new width is a new program. As one rents until the rent has cost as much as buying, the
+        lanes stay in a wider one until its passes have cost as much as a compilation.
+        """
+        width = len(self.lanes)
+        if self.owed >= COMPILATION:
+            width = min((w for w in WIDTHS if going.size <= w < width), default=width)
+        self.owed = 0 if width < len(self.lanes) else self.owed
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
@@ -179,9 +190,10 @@ class Loop:
             slots = jnp.arange(len(self.lanes), dtype=jnp.int32)
             self.state = retire(self.state, slots >= self.active)
 
-    def _widths(self) -> tuple[int, ...]:
-        size = self.problem.n * getattr(self.problem, "d", self.problem.n)
-        return FINE if hasattr(self.method, "certified_every") and size >= DEAR else WIDTHS
+    def _cost(self) -> float:
+        """Microseconds of a pass by a rough count: no clock decides what is computed."""
+        d = getattr(self.problem, "d", self.problem.n)
+        return self.problem.n * (EXAMPLE + NUMBER * d * len(self.lanes))
 
     def stretch(self, max_passes: int) -> int:
         """Passes until the next certificate, the end of a leg or that of the budget."""
@@ -210,6 +222,7 @@ class Loop:
             self.whole = own(self.whole)
             self.problem = lanes.take_lanes(self.whole, self.lanes) if self.batched else self.whole
         if self.batched:
+            self.owed = COMPILATION  # the next method compiles anyway
             self._pack(np.arange(self.active))
         start = Point(self.best.w, self.best.dual)
         self.state = lanes.begin(self.problem, self.method, start)[0]
@@ -222,6 +235,7 @@ class Loop:
         )
         certificate = jax.block_until_ready(certificate)
         self.r += count
+        self.owed += int(count * self._cost())
         self._record(certificate)
         if hasattr(self.method, "grown"):
             self._make_room()

@@ -9,7 +9,7 @@ alpha(z) is the step of SDCA at curvature mu (``loss.dual_step``): for the hinge
 whose curvature 1/mu sits on the few rows near the margin. An iteration costs four products with X
 and one matrix over those rows: 15 to 30 of them, whatever lam is.
 
-Well enough: the full step was taken, and the inner gap is a hundredth of the certificate's.
+Well enough: the full step was taken, and the inner gap is a tenth of the certificate's.
 Rockafellar 1976; Zhao, Sun & Toh 2010. Checked in proofs_checks/alm_smoothing.py.
 """
 
@@ -58,9 +58,9 @@ class ALMNewton(NewtonIterations):
     accuracy: inner gap, relative to the gap, at which the multipliers move.
     """
 
-    mu: float = 2.0
+    mu: float = 1.0
     shrink: float = 0.4
-    accuracy: float = 0.01
+    accuracy: float = 0.1
 
     def check(self, problem) -> None:
         needs_erm(self, problem)

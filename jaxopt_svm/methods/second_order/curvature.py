@@ -2,18 +2,20 @@ r"""Newton directions of a regularised sum over examples, whatever the shape of 
 
     H D = -g,     H = X' diag(h) X + diag(ridge),     h_i >= 0 the curvature of example i
 
-    exact      few features (2 n d^2 within FLOPS): the rows with h_i > 0 are gathered block after
-               block, so the cost follows their number and not n
-    sketched   up to DENSE features: conjugate gradients with H itself, preconditioned by the factor
-               of a part of those rows, evenly spread, and the true diagonal of H
-    diagonal   sparse rows, or more features: conjugate gradients, no d x d matrix is ever formed
+    explicit   H over all rows with h_i > 0, gathered block after block, so the cost follows their
+               number and not n; then a factor (few features), or conjugate gradients with H
+    sketched   where those rows are too many: conjugate gradients with products with X,
+               preconditioned by the factor of a part of them, evenly spread, and the diagonal of H
+    diagonal   sparse rows, or very many features: conjugate gradients with products with X, no
+               d x d matrix is ever formed
 
-In a batch the factors are formed lane after lane, so memory does not grow; the products of the
-conjugate gradients are matrix products over all lanes.
+Which of the first two is asked once for all lanes of a batch. The explicit way goes lane after
+lane, so its memory does not grow with them; the products with X are matrix products over all lanes.
 A row that H misses in part costs products, not correctness: the line search sees the true function.
 Erdogdu & Montanari 2015 (sub-sampling); Hsieh et al. 2008 (trust-region Newton by products).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -21,6 +23,7 @@ from jax import Array, lax
 from jax.custom_batching import sequential_vmap
 from jax.scipy.linalg import cho_solve
 
+from jaxopt_svm.core.lanes import least_over_lanes
 from jaxopt_svm.oracles.conjugate_gradient import conjugate_gradient
 from jaxopt_svm.problems.rows import Dense
 
@@ -28,8 +31,10 @@ __all__ = ["direction", "gathered"]
 
 FLOPS = 4e9  # of one matrix X'diag(h)X; above it a part of the rows has to do
 DENSE = 4096  # features up to which a d x d matrix is formed at all
-BLOCK = 1024  # rows gathered at once
-TOLERANCE, PRODUCTS = 0.1, 50  # of the conjugate gradients: the residual, relative, and a limit
+FACTOR = 256  # features up to which it is factored: the factor of 784 takes 5 times its forming
+BLOCK = 512  # rows gathered at once
+TOLERANCE, PRODUCTS = 0.1, 50  # conjugate gradients with X: the residual, relative, and a limit
+FINE_TOLERANCE, FINE_PRODUCTS = 0.03, 200  # with H itself, whose products are cheap
 
 
 class Gathered(NamedTuple):
@@ -67,27 +72,48 @@ def _gathered(rows: Dense, h, most) -> Gathered:
 
 
 def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:
-    """(D, rows touched / n). A factor that rounding broke is replaced by the diagonal."""
+    """(D, rows touched / n)."""
     n, d = rows.shape
+    if not isinstance(rows, Dense) or d > DENSE:
+        return _by_products(rows, h, ridge, g, None)
+    most = max(BLOCK, min(n, int(FLOPS / (2 * d * d))))
+    if most >= n:
+        return _explicit(rows, h, ridge, g)
+    few = least_over_lanes(jnp.sum(h > 0) <= most)
+    sketched = lambda h, ridge, g: _by_products(rows, h, ridge, g, gathered(rows, h, most))
+    return lax.cond(few, lambda *args: _explicit(rows, *args), sketched, h, ridge, g)
+
+
+@sequential_vmap
+def _explicit(rows: Dense, h, ridge, g) -> tuple[Array, Array]:
+    """The direction by H itself, in a batch lane after lane."""
+    H, share = gathered(rows, h, rows.shape[0])
+    H, diagonal = H + jnp.diag(ridge), jnp.diagonal(H) + ridge
+    if rows.shape[1] <= FACTOR:
+        return -_factored(H, diagonal)(g), 1.0 + share
+    jacobi = lambda r: r / diagonal
+    D, _ = conjugate_gradient(lambda p: H @ p, -g, jacobi, FINE_TOLERANCE, FINE_PRODUCTS)
+    return D, 1.0 + share
+
+
+def _by_products(rows: Any, h, ridge, g, sketch: Gathered | None) -> tuple[Array, Array]:
+    """The direction by products with X."""
     diagonal = rows.column_squares(h) + ridge
     touched = jnp.ones((), h.dtype)
-    if isinstance(rows, Dense) and d <= DENSE:
-        most = max(BLOCK, min(n, int(FLOPS / (2 * d * d))))
-        H, share = gathered(rows, h, most)
-        exact = most >= n
-        scale = jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1.0))
-        # unit diagonal: rounding then weighs the same in every feature
-        missed = jnp.maximum(diagonal - ridge - jnp.diagonal(H), 0.0)
-        H = H + jnp.diag(ridge + (0.0 if exact else missed))
-        L = jnp.linalg.cholesky(H / (scale[:, None] * scale[None, :]))
-        solve = lambda r: cho_solve((L, True), r / scale) / scale
-        whole = jnp.all(jnp.isfinite(L))
-        L = jnp.where(whole, L, jnp.eye(d, dtype=h.dtype))
-        touched = touched + share
-        if exact:
-            return -solve(g), touched
-    else:
-        solve = lambda r: r / diagonal
+    solve = lambda r: r / diagonal
+    if sketch is not None:
+        missed = jnp.maximum(diagonal - ridge - jnp.diagonal(sketch.H), 0.0)
+        solve = _factored(sketch.H + jnp.diag(ridge + missed), diagonal)
+        touched = touched + sketch.share
     times = lambda p: ridge * p + rows.rmatvec(h * rows.matvec(p))
     D, products = conjugate_gradient(times, -g, solve, TOLERANCE, PRODUCTS)
     return D, touched + 2.0 * products.astype(h.dtype)
+
+
+def _factored(H, diagonal) -> Callable[[Array], Array]:
+    """r -> H^-1 r; a factor that rounding broke is replaced by the diagonal."""
+    # unit diagonal: rounding then weighs the same in every feature
+    scale = jnp.sqrt(jnp.where(diagonal > 0, diagonal, 1.0))
+    L = jnp.linalg.cholesky(H / (scale[:, None] * scale[None, :]))
+    L = jnp.where(jnp.all(jnp.isfinite(L)), L, jnp.eye(L.shape[0], dtype=L.dtype))
+    return lambda r: cho_solve((L, True), r / scale) / scale

@@ -38,6 +38,10 @@ class NewtonIterations(Iterations):
     def counted(self, state: Any) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
 
+    def retire(self, state: Any, gone) -> Any:
+        """Directions are found lane after lane; without z a slot has no row to gather for one."""
+        return state._replace(z=jnp.where(gone[:, None], jnp.nan, state.z))
+
     def check_numbers(self, positive: tuple[str, ...], fractions: tuple[str, ...]) -> None:
         """Refuse what is not a positive number, or not one between 0 and 1."""
         for name in (*positive, *fractions):
