@@ -19,10 +19,7 @@ NEAR_FLOOR = 10.0
 # lanes are re-packed to these widths, 2^k and 3 2^k; each is one compilation
 WIDTHS = tuple(sorted({2**k for k in range(12)} | {3 * 2**k for k in range(2, 10)}))
 COMPILATION = 1_000_000  # what one costs, in microseconds of passes: about a second
-EXAMPLE, NUMBER = (
-    1.0,
-    0.00025,
-)  # microseconds of a pass for an example, and for each of its d x lanes
+EXAMPLE, NUMBER = 1.0, 0.00025  # of a pass: for an example, and for each of its d x lanes numbers
 
 
 def _enlarge(tree, shapes):

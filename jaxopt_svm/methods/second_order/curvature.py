@@ -32,7 +32,7 @@ __all__ = ["direction", "gathered"]
 FLOPS = 4e9  # of one matrix X'diag(h)X; above it a part of the rows has to do
 DENSE = 4096  # features up to which a d x d matrix is formed at all
 FACTOR = 256  # features up to which it is factored: the factor of 784 takes 5 times its forming
-BLOCK = 512  # rows gathered at once
+BLOCK, CELLS = 256, 130_000  # rows gathered at once: so many, or more if they are short
 TOLERANCE, PRODUCTS = 0.1, 50  # conjugate gradients with X: the residual, relative, and a limit
 FINE_TOLERANCE, FINE_PRODUCTS = 0.03, 200  # with H itself, whose products are cheap
 
@@ -56,17 +56,18 @@ def _gathered(rows: Dense, h, most) -> Gathered:
     rank = jnp.cumsum(active, dtype=jnp.int32)
     stride = jnp.maximum(1, -(-rank[-1] // most))
     taken = active & (rank % stride == 0)
-    room = -(-n // BLOCK) * BLOCK
+    size = max(BLOCK, CELLS // d)
+    room = -(-n // size) * size
     order = jnp.nonzero(taken, size=room, fill_value=n)[0].astype(jnp.int32)
     count = jnp.sum(taken, dtype=jnp.int32)
 
     def block(k, H):
-        index = lax.dynamic_slice(order, (k * BLOCK,), (BLOCK,))
+        index = lax.dynamic_slice(order, (k * size,), (size,))
         weight = h.at[index].get(mode="fill", fill_value=0.0)
         Z = rows.take(index).X
         return H + (weight[:, None] * Z).T @ Z
 
-    H = lax.fori_loop(0, -(-count // BLOCK), block, jnp.zeros((d, d), h.dtype))
+    H = lax.fori_loop(0, -(-count // size), block, jnp.zeros((d, d), h.dtype))
     total, seen = jnp.sum(h), jnp.sum(jnp.where(taken, h, 0.0))
     return Gathered(H * (total / jnp.where(seen > 0, seen, 1.0)), count.astype(h.dtype) / n)
 
