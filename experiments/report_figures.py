@@ -131,7 +131,7 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
     "kernel_table": [
         {
             "x": [["epsilon", "certified relative gap"]],
-            "y": [y("iterations", "iterations"), y("seconds", "seconds")],
+            "y": [y("iterations", "iterations", BOUND), y("seconds", "seconds")],
             "series": ["solver"],
             "choose": ["n"],
             "log": "xy",
@@ -139,7 +139,7 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
         {
             "title": "By the number of examples",
             "x": [["n", "examples n"]],
-            "y": [y("iterations", "iterations"), y("seconds", "seconds")],
+            "y": [y("iterations", "iterations", BOUND), y("seconds", "seconds")],
             "series": ["solver"],
             "choose": ["epsilon"],
             "log": "xy",
