@@ -119,7 +119,8 @@ def picture(rows: list[dict[str, Any]], names: list[str], zoo: Zoo):
             ends = [cost for cost in costs if cost is not None]
             ax.set_xlim(0, max(10.0, 1.1 * max(ends)) if ends else None)
             ax.xaxis.set_major_formatter("{x:g}")
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=10)
+    columns = -(-len(handles) // -(-len(handles) // 10))  # rows of about the same length
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
     return figure
 
 
