@@ -76,9 +76,10 @@ def follow(name: str, method, grid, test, length: float, seconds: float, passes:
     """A record for each lambda and each certificate, until the time (of compilation and judging
     too) or the passes are up; two records at least."""
     method.check(grid.with_lam(LAMS[0]))
-    begun, rows, spent, first = time.perf_counter(), [], 0.0, True
+    clock, rows, spent, first = budget(), [], 0.0, True
+    until = clock.spent + seconds
     loop = Loop(grid, method, jax.random.key(0), None)
-    in_time = lambda: time.perf_counter() - begun < seconds or len(rows) <= len(LAMS)
+    in_time = lambda: clock.spent < until or len(rows) <= len(LAMS)
     while loop.r < passes and in_time():
         count = max(min(next_record(loop.r), passes - loop.r), ROUNDS.get(name, 1))
         started = time.perf_counter()
