@@ -30,7 +30,7 @@ report: $(READY)  ## docs/report.html from the csv files and the checked claims
 	$(BIN)/python -m experiments.report
 
 experiments: $(READY)  ## every experiment, quickly, into results/
-	$(BIN)/python -m experiments --all --quick
+	$(BIN)/python -m experiments --all --quick --jobs 2
 
 check: $(READY)  ## linters and types
 	$(BIN)/ruff check .

@@ -13,11 +13,16 @@ import pathlib
 import pkgutil
 import subprocess
 import sys
+import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import experiments
 from experiments.budget import FULL, QUICK, Budget, OutOfTime
 from experiments.common import write
+from jaxopt_svm.data.extra import need
+from jaxopt_svm.report import aligned
 
 HELPERS = (
     "__main__",
@@ -55,7 +60,9 @@ def run_one(
     files = write(out, name, found)
     record = {"name": name, "question": question(name), "answer": sentence, "quick": quick}
     record |= {"seconds": round(budget.spent, 1), "left_out": budget.left_out}
-    (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    half = out / f"{name}.json.part"  # another process may read the folder at this moment
+    half.write_text(json.dumps(record, indent=1) + "\n")
+    half.replace(out / f"{name}.json")
     write_readme(out)
     text = "\n\n".join([found.text, sentence, f"wrote {', '.join(map(str, files))}"])
     return text, {"name": name, "sentence": sentence, **found.facts, "rows": found.rows}
@@ -73,36 +80,61 @@ def write_readme(out: pathlib.Path) -> None:
     (out / "README.md").write_text("\n\n".join(parts) + "\n")
 
 
-def run_all(quick: bool, out: pathlib.Path, as_json: bool) -> int:
-    """Each in a process of its own, since they differ in precision; benchmarks are left out."""
-    failed, lines = [], []
+def run_apart(name: str, quick: bool, out: pathlib.Path) -> dict[str, Any]:
+    """One experiment in a process of its own, since they differ in precision."""
     limit = 3 * (QUICK if quick else FULL) + 60  # an experiment that ignores its budget
-    for name in (n for n in names() if not n.startswith("bench_")):
-        command = [sys.executable, "-m", "experiments", name, "--json", "--out", str(out)]
-        started = time.perf_counter()
-        try:
-            done = subprocess.run(
-                [*command, *(["--quick"] if quick else [])],
-                capture_output=True,
-                text=True,
-                timeout=limit,
-            )
-            code, said, problem = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired:
-            code, said, problem = 1, "", f"stopped after {limit:g} s"
-        status = {0: "ok", MISSING: "no data", TOO_SHORT: "no time"}.get(code, "failed")
-        last = (problem.strip().splitlines() or [""])[-1]
-        answer = json.loads(said)["sentence"] if code == 0 else last
-        line = {"name": name, "status": status, "seconds": time.perf_counter() - started}
-        lines.append(line | {"answer": answer})
-        failed += [name] * (status == "failed")
-        if not as_json:
-            print(f"{name} ({status}, {line['seconds']:.0f} s): {answer}\n", flush=True)
+    command = [sys.executable, "-m", "experiments", name, "--json", "--out", str(out)]
+    command += ["--quick"] * quick
+    started = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        code, said, problem = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired:
+        code, said, problem = 1, "", f"stopped after {limit:g} s"
+    seconds = time.perf_counter() - started
+    status = {0: "ok", MISSING: "no data", TOO_SHORT: "no time"}.get(code, "failed")
+    last = (problem.strip().splitlines() or [""])[-1]
+    answer = json.loads(said)["sentence"] if code == 0 else last
+    found = {"name": name, "status": status, "seconds": seconds, "answer": answer}
+    return found | ({"said": problem} if status == "failed" else {})
+
+
+def answers(lines: list[dict[str, Any]], width: int = 100) -> str:
+    """Name, status, seconds and the answer, broken into lines, for each experiment."""
+    table = [["name", "", "s", ""]]
+    table += [[line["name"], line["status"], f"{line['seconds']:.0f}", ""] for line in lines]
+    heads = aligned(table, (0, 1)).splitlines()
+    left = max(map(len, heads)) + 2
+    told = [f"{heads[0].ljust(left)}answer"]
+    for head, line in zip(heads[1:], lines):
+        first, *rest = textwrap.wrap(line["answer"], max(width - left, 40)) or [""]
+        told += [head.ljust(left) + first, *(" " * left + more for more in rest)]
+    return "\n".join(told)
+
+
+def run_all(quick: bool, out: pathlib.Path, as_json: bool, jobs: int) -> int:
+    """All but the benchmarks, ``jobs`` at a time, and a table of the answers."""
+    chosen = [name for name in names() if not name.startswith("bench_")]
+    bar = need("tqdm", "a progress bar").tqdm(total=len(chosen), disable=as_json or None)
+    with ThreadPoolExecutor(jobs) as pool:
+
+        def one(name: str) -> dict[str, Any]:
+            line = run_apart(name, quick, out)
+            bar.update()
+            return line
+
+        lines = list(pool.map(one, chosen))
+    bar.close()
+    write_readme(out)
+    failed = [line for line in lines if line["status"] == "failed"]
     if as_json:
         print(json.dumps(lines, indent=1))
-    else:
-        total = sum(line["seconds"] for line in lines)
-        print(f"{len(lines)} experiments, {len(failed)} failed {failed or ''}, {total:.0f} s")
+        return int(bool(failed))
+    for line in failed:  # all that it said, before the table
+        print(f"{line['name']} failed:\n{line['said']}", file=sys.stderr)
+    total = sum(line["seconds"] for line in lines)
+    count = f"{len(lines)} experiments, {len(failed)} failed, {total:.0f} s, {jobs} at a time"
+    print(f"{answers(lines)}\n\n{count}")
     return int(bool(failed))
 
 
@@ -114,10 +146,13 @@ def main(argv=None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--quick", action="store_true", help=f"within {QUICK:g} s, not {FULL:g}")
     parser.add_argument("--seconds", type=float, help="a budget of your own, for one experiment")
+    parser.add_argument("--jobs", type=int, default=1, help="how many of --all at a time")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"), metavar="DIR")
     args = parser.parse_args(argv)
+    if args.jobs < 1:
+        parser.error(f"--jobs: expected at least 1; got {args.jobs}")
     if args.all:
-        return run_all(args.quick, args.out, args.json)
+        return run_all(args.quick, args.out, args.json, args.jobs)
     if args.list or args.name is None:
         print("\n".join(f"{name}: {question(name)}" for name in names()))
         return 0

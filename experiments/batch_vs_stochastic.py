@@ -48,9 +48,10 @@ def main(*, quick: bool = False) -> Found:
         excess = np.asarray(trace.primal) - level
         touched, steps = np.asarray(trace.work)[0] * m, np.asarray(trace.updates)[0]
         curves[b] = (touched, steps, excess)
+        promised = np.asarray(js.projected_sgd().bound(problem, np.maximum(steps, 1)))
         for k in np.unique(np.geomspace(1, len(steps) - 1, 150).astype(int)):
             row = {"b": b, "rows_touched": touched[k], "steps": steps[k]}
-            row["excess"] = excess[:, k].mean()
+            row |= {"excess": excess[:, k].mean(), "bound": promised[k]}
             rows.append(row | {"least": excess[:, k].min(), "most": excess[:, k].max()})
     figure = new_figure(figsize=(11, 4.4))
     left, right = figure.subplots(1, 2, sharey=True)

@@ -15,13 +15,15 @@ import jax
 import numpy as np
 
 import jaxopt_svm as js
-from experiments.common import Found, new_figure, set_up
+from experiments.budget import each, enough
+from experiments.common import Found, set_up
+from experiments.figures import dress, new_figure
 from jaxopt_svm.core.lanes import one_pass
 from jaxopt_svm.data import load_structured
-from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
 LAMS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
+MIDDLE = 3e-5  # the grid is run from here outwards, in case the time is up
 HELD_OUT = 936
 RESAMPLES = 2000
 KINDS = {"last": False, "mean": True}  # iterate -> the field ``average`` of a method
@@ -106,22 +108,26 @@ def main(*, quick: bool = False) -> Found:
     data = sets(quick)
     problem, passes = data.problem, 2 if quick else 6
     lams = LAMS[1:3] if quick else LAMS
+    outwards = sorted(lams, key=lambda lam: abs(np.log(lam / MIDDLE)))
     # the same SGD for both; t0 makes its first step about as long as a perceptron's
     sgd = lambda lam: js.StructuredSGD(js.InverseLam(1.0 / lam), capacity=0, average=True)
     runs: list[tuple[str, Any, Any, float | None]] = [
         ("perceptron", problem, js.averaged_perceptron(), None)
     ]
-    for name, made in (("SVM", problem), ("CRF", js.crf(problem))):
-        runs += [(name, made.with_lam(lam), sgd(lam), lam) for lam in lams]
+    losses = {"SVM": problem, "CRF": js.crf(problem)}
+    for lam, (name, made) in itertools.product(outwards, losses.items()):
+        runs.append((name, made.with_lam(lam), sgd(lam), lam))
     rows, best = [], {}
-    for run in need("tqdm", "a progress bar").tqdm(runs, desc="CoNLL-2000", leave=False):
-        name, made, method, lam = run
+    for name, made, method, lam in each(runs, "", lambda run: f"{run[0]} at lambda {run[3]}"):
         found = follow(name, data, made, method, passes, lam)
         rows += [row for row, _ in found]
         for row, w in found[-len(KINDS) :]:  # after the last pass
             key = (name, row["iterate"])
             if key not in best or row["held_out"] > best[key][0]["held_out"]:
                 best[key] = (row, w)
+    enough(all((name, "mean") in best for name in losses))
+    rows.sort(key=lambda r: (r["method"], -(r["lam"] or 0)))  # by lambda, not as they were run
+    lams = sorted({row["lam"] for row in rows} - {None}, reverse=True)
     tested = {}
     for key, (row, w) in best.items():
         tested[key] = counts(data.test.y, js.decode(problem, w, data.test.X))
@@ -178,13 +184,9 @@ def picture(rows):
         else:
             values = [100 * r["held_out"] for r in grid]
             right.plot([r["lam"] for r in grid], values, label=label, **look)
-    left.set(xlabel="passes", ylabel="chunk F1 on held-out sentences, %")
+    dress(left, "passes", "chunk F1 on held-out sentences, %", "at the lambda chosen", log="")
+    dress(right, "lambda", "", "after the last pass", log="x", legend=False)
     left.set_xticks(sorted({r["passes"] for r in rows}))
-    left.set_title("at the lambda chosen", fontsize=10)
-    right.set(xlabel="lambda", xscale="log")
-    right.set_title("after the last pass", fontsize=10)
-    for ax in (left, right):
-        ax.grid(alpha=0.3)
     figure.suptitle("CoNLL-2000 chunking")
     figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     return figure

@@ -46,7 +46,8 @@ def main(*, quick: bool = False) -> Found:
         at_data, far = (np.sqrt(np.asarray(gp.variance(x)).max()) for x in (X, np.array([FAR])))
         table.append([name, f"{evidence[name]:.2f}", f"{at_data:.3f}", f"{far:.3f}", f"{rank}"])
         for i, x in enumerate(grid):
-            row = {"kernel": name, "x": x, "mean": mean[i], "sd": sd[i]}
+            row = {"kernel": name, "x": x, "mean": mean[i], "low": mean[i] - 2 * sd[i]}
+            row["high"] = mean[i] + 2 * sd[i]
             row |= {f"prior_{j}": prior[j, i] for j in range(DRAWS)}
             rows.append(row | {f"posterior_{j}": drawn[j, i] for j in range(DRAWS)})
         above, below = axes[0, k], axes[1, k]

@@ -57,25 +57,26 @@ LECTURES = (
         "svm",
         "Optimization Methods for SVMs (Scheinberg)",
         ("Optimization Methods for SVMs",),
-        ("pegasos", "huber", "data_size"),
+        ("pegasos", "huber", "data_size", "kernel_table"),
     ),
     Lecture(
         "erm",
         "Empirical Risk Minimization (Richtarik)",
         ("Empirical Risk Minimization",),
-        ("quartz_vs_sdca", "dfsdca_lambda", "sampling", "n_or_d", "scale"),
+        ("quartz_vs_sdca", "dfsdca_lambda", "sampling", "n_or_d", "scale", "dual_zoo")
+        + ("primal_zoo",),
     ),
     Lecture(
         "online",
         "Online solvers for convex risk minimization (Franc)",
         ("Online solvers", "Structured output learning"),
-        ("sda_bound", "averaging", "structured_sda"),
+        ("sda_bound", "averaging", "structured_sda", "zoo_table", "structured_zoo"),
     ),
     Lecture(
         "structures",
         "Stochastic Gradient Descent for Structures (Srikumar)",
         ("Stochastic Gradient Descent for Structures", "SGD for Structures"),
-        ("structured_steps", "cost_vs_n"),
+        ("structured_steps", "cost_vs_n", "conll"),
     ),
 )
 

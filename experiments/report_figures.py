@@ -27,10 +27,28 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
     "batch_vs_stochastic": [
         {
             "x": [["rows_touched", "rows touched"], ["steps", "steps"]],
-            "y": [y("excess", "L(mean) - L*", (), SEEDS)],
+            "y": [y("excess", "L(mean) - L*", BOUND, SEEDS)],
             "series": ["b"],
             "log": "xy",
         }
+    ],
+    "conll": [
+        {
+            "title": "After the last pass, by lambda",
+            "where": {"passes": 6},
+            "x": [["lam", "lambda"]],
+            "y": [y("held_out", "chunk F1, held out")],
+            "series": ["method", "iterate"],
+            "log": "x",
+        },
+        {
+            "title": "Pass by pass",
+            "x": [["passes", "passes"], ["seconds", "seconds"]],
+            "y": [y("held_out", "chunk F1, held out")],
+            "series": ["lam"],
+            "choose": ["method", "iterate"],
+            "log": "",
+        },
     ],
     "cost_vs_n": [
         {
@@ -59,23 +77,43 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "log": "y",
         }
     ],
+    "dual_zoo": [
+        {
+            "x": [["work", "row touches / n"], ["seconds", "seconds, all lambdas together"]],
+            "y": [
+                y(
+                    "relative_gap",
+                    "certified relative gap",
+                    (["relative_bound", "bound of the theorem"],),
+                )
+            ],
+            "series": ["method"],
+            "choose": ["data", "lam"],
+            "names": {"lam": "lambda"},
+            "log": "xy",
+        }
+    ],
     "gp_figures": [
         {
+            "title": "The posterior: its mean, and two standard deviations to each side",
+            "x": [["x", "x"]],
+            "y": [y("mean", "function", (), ["low", "high"])],
+            "choose": ["kernel"],
+            "log": "",
+        },
+        {
+            "title": "Functions drawn before and after the data",
             "x": [["x", "x"]],
             "y": [y("value", "function")],
             "melt": {
-                "cols": [
-                    "mean",
-                    "sd",
-                    *(f"{p}_{k}" for p in ("prior", "posterior") for k in range(5)),
-                ],
+                "cols": [f"{p}_{k}" for p in ("prior", "posterior") for k in range(5)],
                 "name": "curve",
                 "value": "value",
             },
             "series": ["curve"],
             "choose": ["kernel"],
             "log": "",
-        }
+        },
     ],
     "huber": [
         {
@@ -88,6 +126,23 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "series": ["method"],
             "log": "xy",
         }
+    ],
+    "kernel_table": [
+        {
+            "x": [["epsilon", "certified relative gap"]],
+            "y": [y("iterations", "iterations", BOUND), y("seconds", "seconds")],
+            "series": ["solver"],
+            "choose": ["n"],
+            "log": "xy",
+        },
+        {
+            "title": "By the number of examples",
+            "x": [["n", "examples n"]],
+            "y": [y("iterations", "iterations", BOUND), y("seconds", "seconds")],
+            "series": ["solver"],
+            "choose": ["epsilon"],
+            "log": "xy",
+        },
     ],
     "last_iterate": [
         {
@@ -143,6 +198,16 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "series": ["iterate"],
             "choose": ["batch", "projection"],
             "log": "xy",
+        }
+    ],
+    "primal_zoo": [
+        {
+            "x": [["work", "row touches / n"], ["seconds", "seconds, all lambdas together"]],
+            "y": [y("relative_gap", "certified relative gap")],
+            "series": ["method"],
+            "choose": ["data", "lam"],
+            "names": {"lam": "lambda"},
+            "log": "y",
         }
     ],
     "quartz_vs_sdca": [
@@ -203,6 +268,18 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "log": "xy",
         }
     ],
+    "showcase": [
+        {
+            "x": [["lam", "lambda"]],
+            "y": [
+                y("relative_gap", "certified relative gap"),
+                y("primal", "objective P", (["dual", "lower bound D"],)),
+                y("svc_1000", "objective of LinearSVC", (["dual", "lower bound D"],)),
+            ],
+            "series": ["data"],
+            "log": "xy",
+        }
+    ],
     "structured_sda": [
         {
             "x": [["oracle_calls", "decodings"], ["passes", "passes"], ["seconds", "seconds"]]
@@ -227,6 +304,16 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "log": "y",
         }
     ],
+    "structured_zoo": [
+        {
+            "x": [["calls", "decodings / n"], ["seconds", "seconds, all lambdas together"]],
+            "y": [y("excess", "P / best lower bound - 1"), y("risk", "test letters wrong")],
+            "series": ["method"],
+            "choose": ["lam"],
+            "names": {"lam": "lambda"},
+            "log": "xy",
+        }
+    ],
     "three_levels": [
         {
             "x": [["labels", "labels"]],
@@ -234,6 +321,22 @@ FIGURES: dict[str, list[dict[str, Any]]] = {
             "series": ["level"],
             "choose": ["world"],
             "log": "xy",
+        }
+    ],
+    "zoo_table": [
+        {
+            "x": [["method", "method"]],
+            "y": [
+                y("certified", "certified relative gap"),
+                y("excess", "true distance, P / P* - 1"),
+                y("memory_in_w", "size of the state, in vectors w"),
+                y("time_an_update", "time of an update, in decodings"),
+                y("decodings_an_update", "decodings an update"),
+                y("worse_by", "P - P*: step constant 5 times off / best"),
+            ],
+            "series": ["kind"],
+            "points": True,
+            "log": "y",
         }
     ],
 }

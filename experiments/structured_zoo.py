@@ -15,16 +15,17 @@ import jax
 import numpy as np
 
 import jaxopt_svm as js
-from experiments.common import Found, new_figure, set_up
+from experiments.budget import budget, each, enough
+from experiments.common import Found, set_up
+from experiments.figures import dress, new_figure
 from jaxopt_svm.core.lanes import over_lanes
 from jaxopt_svm.core.loop import Loop, next_record
 from jaxopt_svm.data import load_structured
-from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
 
 LAMS = np.array([1e-1, 1e-2, 1e-3])
 ROUNDS = {"bmrm": 5, "oca": 2}  # rounds between records, where each is cheap beside its record
-TOTAL, PASSES, CLOSE = 540.0, 180, 5e-2  # seconds in all, an equal share for each method
+PASSES, CLOSE = 180, 5e-2
 
 METHODS: dict[str, Any] = {
     "bmrm": js.BMRM(capacity=64),
@@ -44,12 +45,11 @@ METHODS: dict[str, Any] = {
 }
 FAMILIES = {"bmrm": ":", "oca": ":", "frank-wolfe": "-", "bcfw": "-", "sdm": "-", "fasole": "-"}
 ERRORS = (12, 15, 20, 30, 40, 60, 90)  # ticks, per cent
-QUICK = ("bmrm", "bcfw", "fasole", "sgd", "averaged perceptron", "adagrad")
+QUICK = ("fasole", "sgd", "averaged perceptron")
 
 
-def words(quick: bool):
-    """name, training and test problem."""
-    n, m = (300, 150) if quick else (5512, 1365)
+def words(n: int, m: int):
+    """name, training and test problem of n and m words, and the mean length of a test word."""
     try:
         data = load_structured("ocr")
         name, classes = "OCR", data.classes
@@ -76,9 +76,10 @@ def follow(name: str, method, grid, test, length: float, seconds: float, passes:
     """A record for each lambda and each certificate, until the time (of compilation and judging
     too) or the passes are up; two records at least."""
     method.check(grid.with_lam(LAMS[0]))
-    begun, rows, spent, first = time.perf_counter(), [], 0.0, True
+    clock, rows, spent, first = budget(), [], 0.0, True
+    until = clock.spent + seconds
     loop = Loop(grid, method, jax.random.key(0), None)
-    in_time = lambda: time.perf_counter() - begun < seconds or len(rows) <= len(LAMS)
+    in_time = lambda: clock.spent < until or len(rows) <= len(LAMS)
     while loop.r < passes and in_time():
         count = max(min(next_record(loop.r), passes - loop.r), ROUNDS.get(name, 1))
         started = time.perf_counter()
@@ -103,6 +104,8 @@ def picture(rows, names, title: str):
     axes = figure.subplots(3, len(LAMS), squeeze=False)
     handles = {}
     views = [("calls", "excess"), ("calls", "risk"), ("seconds", "risk")]
+    units = {"calls": "decodings / n", "seconds": "seconds, all lambdas together"}
+    units |= {"excess": "P / best lower bound - 1", "risk": "test letters wrong, %"}
     for i, (x, y) in enumerate(views):
         for j, lam in enumerate(LAMS):
             ax = axes[i, j]
@@ -112,23 +115,16 @@ def picture(rows, names, title: str):
                     mine = mine[1:]  # the first stretch is compilation
                 # no two of the same colour are of one family
                 look = {"color": f"C{k % 10}", "ls": FAMILIES.get(name, "--"), "lw": 1.5}
-                values = np.maximum([r[y] for r in mine], 1e-4) if mine else []
-                values = 100 * np.asarray(values) if y == "risk" else values
+                values = np.maximum([r[y] for r in mine], 1e-4) * (100 if y == "risk" else 1)
                 (line,) = ax.plot([r[x] for r in mine], values, **look)
                 handles.setdefault(name, line)
-            ax.set(xscale="log", yscale="log")
+            dress(ax, units[x], units[y] if j == 0 else "", f"lambda = {lam:g}")
             if y == "risk":
                 ax.set_ylim(0.9 * 100 * min(r["risk"] for r in rows), 100)
                 ax.set_yticks(ERRORS, [f"{e}" for e in ERRORS])
                 ax.minorticks_off()
             else:
                 ax.set_ylim(1e-4, 10)
-            ax.set_xlabel("decodings / n" if x == "calls" else "seconds, all lambdas together")
-            ax.set_title(f"lambda = {lam:g}", fontsize=10)
-            ax.grid(alpha=0.3, which="both")
-        axes[i, 0].set_ylabel(
-            "P / best lower bound - 1" if y == "excess" else "test letters wrong, %"
-        )
     figure.suptitle(title)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=7)
     return figure
@@ -136,21 +132,22 @@ def picture(rows, names, title: str):
 
 def main(*, quick: bool = False) -> Found:
     set_up(x64=False)
-    started, rows = time.perf_counter(), []
-    data, train, test, length = words(quick)
+    started, rows, clock = time.perf_counter(), [], budget()
+    data, train, test, length = words(300, 150) if quick else words(5512, 1365)
     grid = train.with_lam(LAMS)
     methods = {n: METHODS[n] for n in QUICK} if quick else METHODS
-    bar = need("tqdm", "a progress bar").tqdm(methods.items(), desc=data, leave=False)
-    for k, (name, method) in enumerate(bar):
-        left = (60.0 if quick else TOTAL) - (time.perf_counter() - started)
-        seconds, passes = left / (len(methods) - k), 8 if quick else PASSES
-        rows += follow(name, method, grid, test, length, seconds, passes)
+    for k, (name, method) in enumerate(each(methods.items(), "", lambda pair: pair[0])):
+        # an equal share of what is left for each of those to come
+        share, passes = clock.left / (len(methods) - k), 8 if quick else PASSES
+        rows += follow(name, method, grid, test, length, share, passes)
+    ran = list(dict.fromkeys(row["method"] for row in rows))
+    enough(len(ran) > 1)
     best = {lam: max(r["dual"] for r in rows if r["lam"] == lam) for lam in LAMS}
     for row in rows:
         row["excess"] = row["primal"] / best[row["lam"]] - 1
-    text, sentence = summary(rows, list(methods), data)
+    text, sentence = summary(rows, ran, data)
     facts = {"seconds": time.perf_counter() - started}
-    return Found(rows, facts, text, sentence, picture(rows, list(methods), data))
+    return Found(rows, facts, text, sentence, picture(rows, ran, data))
 
 
 def summary(rows, names, data: str) -> tuple[str, str]:

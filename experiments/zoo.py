@@ -9,7 +9,8 @@ import numpy as np
 
 import jaxopt_svm as js
 from experiments.budget import budget
-from experiments.common import Found, new_figure, set_up
+from experiments.common import Found, set_up
+from experiments.figures import bound, dress, grey_line, new_figure
 from jaxopt_svm.data import load
 from jaxopt_svm.data.extra import need
 from jaxopt_svm.report import aligned
@@ -63,13 +64,14 @@ def rows_of(data: str, name: str, problem, method, bounded, grid) -> list[dict[s
     """One record for each lambda and each certificate."""
     rows = []
     for k, lam in enumerate(LAMS):
-        bound = None
+        promised = None
         if bounded:
-            bound = method.bound(problem.with_lam(lam), jnp.asarray(grid.trace.updates[k]))
+            promised = method.bound(problem.with_lam(lam), jnp.asarray(grid.trace.updates[k]))
         for r in np.flatnonzero(np.isfinite(grid.trace.gap[k])):
+            primal = grid.trace.primal[k][r]
             row = {"data": data, "method": name, "lam": lam, "work": grid.trace.work[k][r]}
-            row |= {"gap": grid.trace.gap[k][r], "primal": grid.trace.primal[k][r]}
-            row["bound"] = None if bound is None else float(bound[r])
+            row |= {"primal": primal, "relative_gap": grid.trace.gap[k][r] / primal}
+            row["relative_bound"] = None if promised is None else float(promised[r]) / primal
             rows.append(row | {"seconds": grid.trace.seconds[k][r]})
     return rows
 
@@ -91,6 +93,7 @@ def picture(rows: list[dict[str, Any]], names: list[str], zoo: Zoo):
     figure = new_figure(figsize=(15, 4 * len(data_names) + 0.8))
     axes = figure.subplots(len(data_names), len(LAMS), sharey=True, squeeze=False)
     handles, look = {}, looks(names, zoo)
+    dotted = " (dotted: bound)" if zoo.with_bound else ""
     for i, data in enumerate(data_names):
         for j, lam in enumerate(LAMS):
             ax = axes[i, j]
@@ -99,26 +102,25 @@ def picture(rows: list[dict[str, Any]], names: list[str], zoo: Zoo):
                 if not mine:
                     continue
                 work = np.array([r["work"] for r in mine])
-                relative = np.array([r["gap"] / r["primal"] for r in mine])
+                relative = np.array([r["relative_gap"] for r in mine])
                 (line,) = ax.plot(work, np.maximum(relative, 1e-9), **look[name])
                 handles.setdefault(name, line)
                 if name in zoo.with_bound:
-                    bound = np.array([r["bound"] / r["primal"] for r in mine])
-                    bound[bound > 30] = np.nan
-                    ax.plot(work, bound, ":", color=look[name]["color"], lw=1)
-            ax.axhline(zoo.asked, color="0.6", lw=0.8)
-            ax.set(xscale=zoo.passes_scale, yscale="log", ylim=(zoo.asked / 100, 30))
+                    promised = np.array([r["relative_bound"] for r in mine])
+                    promised[promised > 30] = np.nan
+                    bound(ax, work, promised, None, look[name]["color"])
+            grey_line(ax, zoo.asked)
+            left = f"certified relative gap{dotted}" if j == 0 else ""
+            title = f"{data}\nlambda = {lam:g}"
+            dress(ax, "row touches / n", left, title, log="y", legend=False)
+            ax.set(xscale=zoo.passes_scale, ylim=(zoo.asked / 100, 30))
             # up to where the last of those that arrive does; the others' start is seen as well
             costs = [reached(rows, data, name, lam, zoo.asked) for name in names]
             ends = [cost for cost in costs if cost is not None]
             ax.set_xlim(0, max(10.0, 1.1 * max(ends)) if ends else None)
             ax.xaxis.set_major_formatter("{x:g}")
-            ax.set_title(f"{data}\nlambda = {lam:g}", fontsize=9)
-            ax.set_xlabel("row touches / n")
-            ax.grid(alpha=0.3)
-        dotted = " (dotted: bound)" if zoo.with_bound else ""
-        axes[i, 0].set_ylabel(f"certified relative gap{dotted}")
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=10)
+    columns = -(-len(handles) // -(-len(handles) // 10))  # rows of about the same length
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
     return figure
 
 
@@ -129,7 +131,7 @@ def of(rows, data, name, lam):
 
 def reached(rows, data, name, lam, asked):
     """Row touches / n until the relative gap is as asked; None if it never was."""
-    found = [r["work"] for r in of(rows, data, name, lam) if r["gap"] <= asked * r["primal"]]
+    found = [r["work"] for r in of(rows, data, name, lam) if r["relative_gap"] <= asked]
     return min(found) if found else None
 
 
@@ -153,6 +155,7 @@ def compare(zoo: Zoo, quick: bool) -> Found:
     known = dict.fromkeys([*zoo.dense, *zoo.sparse, *zoo.quick])
     names = [name for name in known if any(row["method"] == name for row in rows)]
     text, sentence = summary(rows, names, zoo.asked)
+    sentence += beside_bound(rows, zoo.with_bound)
     facts = {"seconds": time.perf_counter() - started, "skipped": clock.left_out}
     return Found(rows, facts, text, sentence, picture(rows, names, zoo))
 
@@ -177,3 +180,19 @@ def summary(rows, names, asked: float) -> tuple[str, str]:
         wins.append(f"on {data} {', '.join(found)}")
     sentence = f"Fewest row touches / n to a relative gap of {asked:g}: {'; '.join(wins)}."
     return "\n\n".join(text), sentence
+
+
+def beside_bound(rows, names: tuple[str, ...]) -> str:
+    """The largest share of a bound that was measured, and where it was exceeded, if it was."""
+    parts = []
+    for name in names:
+        # after the start, where some bounds are the gap itself
+        mine = [r for r in rows if r["method"] == name and r["work"] > 0]
+        over = [r for r in mine if r["relative_gap"] > r["relative_bound"]]
+        if mine:
+            most = max(r["relative_gap"] / r["relative_bound"] for r in mine)
+            parts.append(f"{name} at most {most:.2g} of its bound")
+        if over:  # the bound is on a mean, this is one run, and float32 has a floor
+            where = ", ".join(dict.fromkeys(f"lambda = {r['lam']:g} on {r['data']}" for r in over))
+            parts[-1] += f", above it in {len(over)} of {len(mine)} records ({where})"
+    return f" The gap of {' and of '.join(parts)}." if parts else ""

@@ -87,3 +87,23 @@ def test_every_experiment_asks_a_question(capsys):
 def test_unknown_name_lists_the_known_ones(capsys):
     assert runner.main(["nothing"]) == 2
     assert "pegasos" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_all_of_them_end_in_a_table_and_a_failure_is_heard(monkeypatch, tmp_path, capsys, bad):
+    long = "A sentence that is too long for one line of a table. " * 4
+
+    def run_apart(name, quick, out):
+        line = {"name": name, "status": "ok", "seconds": 1.6, "answer": long.strip()}
+        return line | ({"status": "failed", "said": "Traceback"} if bad and name == "b" else {})
+
+    monkeypatch.setattr(runner, "run_apart", run_apart)
+    monkeypatch.setattr(runner, "names", lambda: ["a", "b", "bench_c"])
+    out = ["--out", str(tmp_path)]
+    assert runner.main(["--all", "--quick", "--jobs", "2", *out]) == int(bad)
+    said = capsys.readouterr()
+    head, first, *_, last = said.out.splitlines()
+    assert head.split() == ["name", "s", "answer"] and first.split()[:3] == ["a", "ok", "2"]
+    assert max(map(len, said.out.splitlines())) <= 100
+    assert last.startswith(f"2 experiments, {int(bad)} failed")
+    assert ("b failed" in said.err) is bad
