@@ -221,7 +221,7 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     """The loop behind solve and sweep; problem.lam may have a leading axis."""
     key, start = _key(key), getattr(start, "point", start)
     loop = Loop(problem, method, key, start)
-    store = checkpoints.Store(checkpoint, (problem, method, key, start))
+    store = checkpoints.Store(checkpoint, problem, method, key, start)
     store.resume(loop)
     bar = _Progress(progress, max_passes)
     try:
