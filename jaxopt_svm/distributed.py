@@ -48,8 +48,16 @@ def join(args: Any) -> Mesh | None:
             raise ValueError(f"--devices: expected at least 1; got {args.devices}")
         jax.config.update("jax_num_cpu_devices", args.devices)
     if args.distributed:
+        _keep_stdout_clean()
         start_processes(*given, silence=args.silence, patience=args.patience)
     return mesh_of_devices(jax.devices(), args.lane_devices)
+
+
+def _keep_stdout_clean() -> None:
+    """What libraries print on their own (gloo, who is connected) goes to stderr: stdout is ours."""
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(ours, "w", encoding="utf-8")
 
 
 def mesh_of_devices(devices: Sequence[Any], lanes: int) -> Mesh:
