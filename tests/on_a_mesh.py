@@ -112,6 +112,22 @@ def drivers(meshes) -> None:
     np.testing.assert_allclose(a.certificate.primal, b.certificate.primal, rtol=1e-10)
 
 
+def structures(meshes) -> None:
+    """Decodings of a device's own sequences: Frank-Wolfe step by step, BMRM by its certificate."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(T, 4)) for T in rng.integers(2, 6, 37)]
+    y = [(x[:, 0] + np.r_[0, x[:-1, 1]] > 0).astype(int) for x in X]
+    given, plain = (js.make_chain(X, y, mesh=m) for m in (meshes["both"], None))
+    a, b = (js.sweep(p, LAMS, js.FrankWolfe(), rtol=0.0, max_passes=3) for p in (given, plain))
+    np.testing.assert_allclose(a.trace.gap, b.trace.gap, rtol=1e-9)
+    a, b = (js.sweep(p, LAMS, js.BMRM(), rtol=0.0, max_passes=3) for p in (given, plain))
+    assert np.all(a.certificate.dual <= b.certificate.primal), "both intervals hold P*"
+    assert np.all(b.certificate.dual <= a.certificate.primal)
+    found = collectives(js.make_chain(X, y, mesh=meshes["rows"]), js.FrankWolfe())
+    assert {kind for kind, _ in found} == {"all-reduce"}, found
+    assert not re.search(r"\b(40|10)\b", str(found)), "nothing with an entry an example"
+
+
 def refusals(meshes) -> None:
     X, y = data()
     rows = meshes["rows"]
@@ -145,4 +161,5 @@ if __name__ == "__main__":
     jax.config.update("jax_disable_most_optimizations", True)
     same_numbers(meshes)
     drivers(meshes)
+    structures(meshes)
     assert jnp.zeros(()).dtype == np.float64

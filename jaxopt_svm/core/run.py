@@ -201,7 +201,7 @@ def _ready(problem: Any, method: Any) -> Any:
     """``prepare``, and where examples are divided over nodes a refusal, before anything compiles,
     of a method that asks for what nodes cannot answer: its steps are traced once."""
     ready = prepare(problem, method)
-    if not hasattr(getattr(problem, "rows", None), "nodes"):
+    if not getattr(problem, "divided", False):
         return ready
 
     def trial(problem, leg):

@@ -29,6 +29,7 @@ from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.mesh.axes import LANES, ROWS, place
 from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.problems.split import Split
 
 __all__ = ["ERM", "balanced"]
 
@@ -76,6 +77,11 @@ class ERM:
     @property
     def d(self) -> int:
         return self.rows.shape[1]
+
+    @property
+    def divided(self) -> bool:
+        """Whether nodes have different examples."""
+        return isinstance(self.rows, Split)
 
     @property
     def strength(self):
