@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 import jaxopt_svm as js
-from jaxopt_svm import plots
+from jaxopt_svm import distributed, plots
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.run import MAX_PASSES
 from jaxopt_svm.data import SETS, Dataset, load
@@ -22,6 +22,8 @@ from jaxopt_svm.data.extra import need
 from jaxopt_svm.data.folders import VARIABLE, cache_folder, data_folders
 from jaxopt_svm.data.named import place_of
 from jaxopt_svm.html import sweep_page
+from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.mesh.processes import agree, first_process
 from jaxopt_svm.problems.make import INTERCEPTS
 from jaxopt_svm.report import aligned, cv_report, cv_text, lanes, text
 from jaxopt_svm.selection.cross_validation import CHOICES
@@ -99,12 +101,13 @@ def _split(data: Dataset, share: float, seed: int, stratify: bool):
         raise ValueError(f"--holdout {share:g}: {error}") from None
 
 
-def _errors(problem, solution, X, y) -> np.ndarray:
-    """For each lane the share of wrong labels, or the root mean squared error of targets."""
+def _errors(problem, solution, X, y, apart: bool) -> np.ndarray:
+    """For each lane the share of wrong labels, or the root mean squared error of targets; over the
+    rows of all processes, if each has its own."""
     found = js.predict(problem, solution, X)
-    if problem.labels is None:
-        return np.sqrt(np.mean((found - y) ** 2, axis=1))
-    return np.mean(found != y, axis=1)
+    regression = problem.labels is None
+    wrong = (found - y) ** 2 if regression else found != y
+    return distributed.pooled_errors(wrong, regression, apart)
 
 
 def _sweep(args) -> None:
@@ -118,13 +121,15 @@ def _sweep(args) -> None:
     if plot is not None:
         plots.check_format(plot)
     set_up_jax(x64=not args.float32)
-    # 2. the problem
-    data = load(args.data)
+    mesh = distributed.join(args)
+    # 2. the problem; in a job of several processes, this one's rows of it
+    data, apart = distributed.load_own(args.data, mesh)
     data = data._replace(X=data.X.astype(np.float32 if args.float32 else np.float64))
     X, y, X_out, y_out = data.X, data.y, None, None
     if args.holdout is not None:
-        X, X_out, y, y_out = _split(data, args.holdout, args.seed, not loss.regression)
-    problem = js.make_erm(X, y, loss=loss, intercept=args.intercept)
+        cut = lambda: _split(data, args.holdout, args.seed, not loss.regression)
+        X, X_out, y, y_out = distributed.together(cut, apart)
+    problem = js.make_erm(X, y, loss=loss, intercept=args.intercept, mesh=mesh)
     # 3. the solve
     started = time.perf_counter()
     solution = js.sweep(
@@ -134,19 +139,25 @@ def _sweep(args) -> None:
         rtol=args.rtol,
         max_passes=args.max_passes,
         key=jax.random.key(args.seed),
-        progress=args.progress,
+        progress=args.progress and first_process(),
+        checkpoint=args.checkpoint,
     )
     seconds = time.perf_counter() - started
     # 4. what was found
-    train = _errors(problem, solution, X, y)
-    held_out = None if X_out is None else _errors(problem, solution, X_out, y_out)
+    train = _errors(problem, solution, X, y, apart)
+    held_out = None if X_out is None else _errors(problem, solution, X_out, y_out, apart)
+    counts = [X.shape[0], 0 if X_out is None else X_out.shape[0]]
+    rows, held_out_rows = np.sum(agree(lambda: counts) if apart else [counts], axis=0).tolist()
+    used = fetch(problem.c) > 0  # nodes may be filled up with rows that do not count
+    if not first_process():
+        return  # the first one speaks for all
     report = {
         "data": {
             "name": data.name,
             "note": data.note,
-            "rows": X.shape[0],
+            "rows": rows,
             "columns": X.shape[1],
-            "held_out_rows": 0 if X_out is None else X_out.shape[0],
+            "held_out_rows": held_out_rows,
         },
         "method": str(solution.method[0]),
         "loss": args.loss,
@@ -156,7 +167,7 @@ def _sweep(args) -> None:
         "dtype": str(problem.c.dtype),
         "error": "root mean squared error" if loss.regression else "share of wrong labels",
         "seconds": seconds,
-        "lanes": lanes(solution, train, held_out),
+        "lanes": lanes(solution, train, held_out, used),
     }
     if save is not None:
         js.save(save, solution)
@@ -284,7 +295,7 @@ def _add_problem_options(add) -> None:
     """What sweep and cv share: data, loss, method, precision, output."""
     add("data", nargs="?", default="breast_cancer", metavar="DATA",
         help="a name (see `data`), synthetic:N:D, or a file: svmlight, .csv with the label in the "
-        "last column, .npz with X and y (default: breast_cancer)")  # fmt: skip
+        "last column, .npy likewise, .npz with X and y (default: breast_cancer)")  # fmt: skip
     add("--rtol", type=float, default=1e-3, help="relative gap to reach (default: %(default)s)")
     add("--method", metavar="NAME", help="see `methods` (default: chosen for the problem)")
     add("--loss", choices=LOSSES, default="hinge", help="default: %(default)s; squared and "
@@ -328,6 +339,9 @@ def _parser() -> argparse.ArgumentParser:
         help="write a page to explore the sweep with: one file, no network",
     )
     add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
+    add("--checkpoint", metavar="FILE", help="written at every record; if it is there, the sweep "
+        "goes on from it, on any number of devices")  # fmt: skip
+    distributed.add_options(sweep.add_argument_group("several devices or machines").add_argument)
     sweep.set_defaults(run=_sweep)
 
     cv = commands.add_parser(
@@ -369,6 +383,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except jax.errors.JaxRuntimeError as error:
+        distributed.leave(error)
+        raise
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

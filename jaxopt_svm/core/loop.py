@@ -11,6 +11,7 @@ from jaxopt_svm.core import lanes, registry
 from jaxopt_svm.core.protocols import Certificate, Point, Spent
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace
+from jaxopt_svm.mesh.host import fetch
 
 __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 
@@ -83,13 +84,14 @@ class Loop:
         holding = getattr(method, "holding", None)
         if holding is not None and start is not None:
             method = holding(start)
-        self.problem, self.method, self.key = problem, method, key
-        self.whole, self.grown = problem, 0
+        self.method, self.key, self.whole, self.grown = method, key, problem, 0
         self.batched = bool(jnp.ndim(problem.lam))
-        self.count = problem.lam.shape[0] if self.batched else 1
-        self.state, self.best, certificate = lanes.begin(problem, method, start)
-        self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
-        self.active = self.count
+        self.count = self.active = problem.lam.shape[0] if self.batched else 1
+        self.lanes = lanes.first_slots(problem)  # lane of each; slots beyond ``active`` repeat
+        self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
+        if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
+            start = lanes.take(start, self.lanes)
+        self.state, self.best, certificate = lanes.begin(self.problem, method, start)
         self.r = 0
         self.owed = 0  # microseconds of passes since the last compilation
         self.started = time.perf_counter()
@@ -107,8 +109,8 @@ class Loop:
 
     def _host(self, tree):
         """Lane-leading numpy arrays of the active slots."""
-        lead = (lambda x: np.asarray(x)) if self.batched else (lambda x: np.asarray(x)[None])
-        return jax.tree.map(lambda x: lead(x)[: self.active], tree)
+        lead = (lambda x: x) if self.batched else (lambda x: x[None])
+        return jax.tree.map(lambda x: lead(x)[: self.active], fetch(tree))
 
     def _record(self, certificate) -> Certificate:
         now = self._host(certificate)
@@ -172,13 +174,14 @@ class Loop:
         """
         width = len(self.lanes)
         if self.owed >= COMPILATION:
-            width = min((w for w in WIDTHS if going.size <= w < width), default=width)
+            width = min((w for w in WIDTHS if w >= going.size), default=width)
+            width = min(lanes.padded_width(self.whole, width), len(self.lanes))
         self.owed = 0 if width < len(self.lanes) else self.owed
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
-        self.state, self.best = lanes.take((self.state, self.best), slots)
-        self.problem = lanes.take_lanes(self.problem, slots)
+        self.state, self.best = lanes.take((self.state, self.best), slots, self.mesh)
+        self.problem = lanes.placed(self.whole, self.lanes)
 
     def _retire(self) -> None:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
@@ -217,7 +220,7 @@ class Loop:
         own = getattr(self.method, "prepare", None)
         if own is not None:
             self.whole = own(self.whole)
-            self.problem = lanes.take_lanes(self.whole, self.lanes) if self.batched else self.whole
+            self.problem = lanes.placed(self.whole, self.lanes)
         if self.batched:
             self.owed = COMPILATION  # the next method compiles anyway
             self._pack(np.arange(self.active))
@@ -264,11 +267,19 @@ class Loop:
         self.state, self.best, self.method = _enlarge(self.state, state), best, method
         self.grown += 1
 
+    def _final_certificate(self, problem, best: lanes.Best) -> Certificate:
+        """Recomputed from the best pairs alone."""
+        slots = lanes.first_slots(problem)
+        some = lanes.take(best, slots, self.mesh) if len(slots) > self.count else best
+        found = fetch(lanes.finish(lanes.placed(problem, slots), some))
+        own = (lambda x: x[: self.count]) if self.batched else (lambda x: x)
+        return jax.tree.map(lambda x: jnp.asarray(own(x)), found)
+
     def solution(self, problem) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed."""
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
-        certificate = lanes.finish(problem, best)
+        certificate = self._final_certificate(problem, best)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}

@@ -22,6 +22,28 @@ WIDTHS = (4, 8, 16, 32, 64, 128, 256)
 CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
 
 
+def _mixed(h):
+    """A bijection of 32-bit words that spreads every bit (MurmurHash3's last step)."""
+    h = (h ^ (h >> 16)) * jnp.uint32(0x85EBCA6B)
+    h = (h ^ (h >> 13)) * jnp.uint32(0xC2B2AE35)
+    return h ^ (h >> 16)
+
+
+def entries_digest(values, rows, columns) -> Array:
+    """(2,) words that tell matrices apart: a sum over the entries that are not zero, modulo 2^32,
+    so neither their order nor how they are stored or divided matters."""
+    words = lax.bitcast_convert_type(values, jnp.uint32)
+    words = words.reshape(*values.shape, -1)
+
+    def one(seed: int):
+        h = _mixed(_mixed(rows.astype(jnp.uint32) ^ jnp.uint32(seed)) ^ columns.astype(jnp.uint32))
+        for k in range(words.shape[-1]):
+            h = _mixed(h ^ words[..., k])
+        return jnp.sum(jnp.where(values != 0, h, jnp.uint32(0)), dtype=jnp.uint32)
+
+    return jnp.stack([one(0x9E3779B9), one(0x7F4A7C15)])
+
+
 def _seen(w, through):
     """What a product sees: w itself, or an elementwise map of one array or of several."""
     if through is None:
@@ -55,10 +77,10 @@ class DenseRow:
 
 @pytree
 class Dense:
-    """X as one (n, d) array."""
+    """X as one (n, d) array; numpy on the host, until it is placed."""
 
-    X: Array  # (n, d)
-    sqnorms: Array  # (n,)
+    X: Any  # (n, d)
+    sqnorms: Any  # (n,)
 
     spans = True
 
@@ -103,10 +125,24 @@ class Dense:
         """(d,) sum of values_i over the rows i that have the feature."""
         return values @ (self.X != 0).astype(values.dtype)
 
+    def absolute_sums(self):
+        """((n,) sum_j |x_ij|, (d,) sum_i |x_ij|)."""
+        size = jnp.abs(self.X)
+        return size.sum(1), size.sum(0)
+
     def norm_product(self):
         """max_i sum_j |x_ij| times max_j sum_i |x_ij| >= lambda_max(X X')."""
-        size = jnp.abs(self.X)
-        return jnp.max(size.sum(1)) * jnp.max(size.sum(0))
+        rows, columns = self.absolute_sums()
+        return jnp.max(rows) * jnp.max(columns)
+
+    def column_gram(self, weights):
+        """X' diag(weights) X."""
+        return (weights[:, None] * self.X).T @ self.X
+
+    def without_last(self) -> "Dense":
+        """Without the last column, which is that of an intercept."""
+        X = self.X[:, :-1]
+        return Dense(X, jnp.sum(X * X, axis=1))
 
     def weighted_sqnorms(self, weights):
         """(n,) sum_j weights_j x_ij^2."""
@@ -135,6 +171,12 @@ class Dense:
 
     def toarray(self):
         return self.X
+
+    def digest(self, first=0):
+        """``entries_digest`` of these rows, the first of which is row ``first``."""
+        n, d = self.shape
+        rows = first + jnp.arange(n, dtype=jnp.int32)
+        return entries_digest(self.X, rows[:, None], jnp.arange(d, dtype=jnp.int32)[None, :])
 
 
 @pytree
@@ -187,11 +229,11 @@ class PaddedRow:
 class Padded:
     """X in chunks: cols and vals (chunks, width), start (n + 1,), owner (chunks,)."""
 
-    cols: Array
-    vals: Array
-    start: Array
-    owner: Array
-    sqnorms: Array
+    cols: Any
+    vals: Any
+    start: Any
+    owner: Any
+    sqnorms: Any
     d: int = static()
 
     spans = False
@@ -241,10 +283,13 @@ class Padded:
         stored = jnp.where(self.vals != 0, values[self.owner][:, None], 0.0)
         return jnp.zeros(self.d, values.dtype).at[self.cols].add(stored)
 
-    def norm_product(self):
+    def absolute_sums(self):
         size, n = jnp.abs(self.vals), self.shape[0]
         rows = jax.ops.segment_sum(size.sum(1), self.owner, n, indices_are_sorted=True)
-        columns = jnp.zeros(self.d, size.dtype).at[self.cols].add(size)
+        return rows, jnp.zeros(self.d, size.dtype).at[self.cols].add(size)
+
+    def norm_product(self):
+        rows, columns = self.absolute_sums()
         return jnp.max(rows) * jnp.max(columns)
 
     def weighted_sqnorms(self, weights):
@@ -284,6 +329,9 @@ class Padded:
     def toarray(self):
         return self.matvec(jnp.eye(self.d, dtype=self.vals.dtype))
 
+    def digest(self, first=0):
+        return entries_digest(self.vals, (first + self.owner)[:, None], self.cols)
+
 
 def make_dense(X: np.ndarray | Array) -> Dense:
     """Dense rows from a finite floating-point matrix."""
@@ -291,23 +339,27 @@ def make_dense(X: np.ndarray | Array) -> Dense:
     return Dense(X, jnp.sum(X * X, axis=1))
 
 
-def best_width(lengths: np.ndarray) -> int:
-    """The chunk width with the least cost over all rows: padding against loop overhead."""
-    cost = {w: int((-(-lengths // w)).sum()) * (w + CHUNK_OVERHEAD) for w in WIDTHS}
-    return min(cost, key=lambda w: cost[w])
+def width_costs(lengths: np.ndarray) -> list[int]:
+    """Of each of WIDTHS, over rows of these lengths: padding against loop overhead."""
+    return [int((-(-lengths // w)).sum()) * (w + CHUNK_OVERHEAD) for w in WIDTHS]
+
+
+def best_width(costs: Any) -> int:
+    """The chunk width with the least cost."""
+    return WIDTHS[int(np.argmin(costs))]
 
 
 def make_padded(X: Any, dtype) -> Padded:
     """Chunked rows from any scipy.sparse matrix; every stored value is kept."""
     X = X.tocsr()
     X.sum_duplicates()
-    return _chunked(X.indptr, X.indices, X.data, X.shape[1], dtype)
+    return jax.tree.map(jnp.asarray, chunked(X.indptr, X.indices, X.data, X.shape[1], dtype))
 
 
-def _chunked(indptr, indices, data, d: int, dtype) -> Padded:
-    """Chunked rows from the three arrays of the CSR format, on the host."""
+def chunked(indptr, indices, data, d: int, dtype, width: int | None = None) -> Padded:
+    """Chunked rows from the three arrays of the CSR format, as numpy arrays on the host."""
     n, lengths = len(indptr) - 1, np.diff(indptr)
-    width = best_width(lengths)
+    width = best_width(width_costs(lengths)) if width is None else width
     chunks = -(-lengths // width)
     start = np.concatenate([[0], np.cumsum(chunks)])
     total = max(1, int(start[-1]))  # one chunk of zeros when nothing is stored at all
@@ -322,11 +374,11 @@ def _chunked(indptr, indices, data, d: int, dtype) -> Padded:
     vals = vals.reshape(total, width)
     sqnorms = np.bincount(owner, (vals.astype(np.float64) ** 2).sum(1), minlength=n)
     return Padded(
-        cols=jnp.asarray(cols.reshape(total, width)),
-        vals=jnp.asarray(vals),
-        start=jnp.asarray(start.astype(np.int32)),
-        owner=jnp.asarray(owner.astype(np.int32)),
-        sqnorms=jnp.asarray(sqnorms.astype(dtype)),
+        cols=cols.reshape(total, width),
+        vals=vals,
+        start=start.astype(np.int32),
+        owner=owner.astype(np.int32),
+        sqnorms=sqnorms.astype(dtype),
         d=d,
     )
 
@@ -342,4 +394,5 @@ def transposed(rows: Dense | Padded, weights: np.ndarray) -> Dense | Padded:
     cols = np.asarray(rows.cols)[held]
     order = np.argsort(cols, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(cols, minlength=d))])
-    return _chunked(indptr, owner[order], vals[held][order], n, vals.dtype)
+    rows = chunked(indptr, owner[order], vals[held][order], n, vals.dtype)
+    return jax.tree.map(jnp.asarray, rows)

@@ -26,6 +26,7 @@ from jax.scipy.linalg import cho_solve
 from jaxopt_svm.core.lanes import least_over_lanes
 from jaxopt_svm.oracles.conjugate_gradient import conjugate_gradient
 from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.problems.split import Split, are_dense
 
 __all__ = ["direction", "gathered"]
 
@@ -44,13 +45,25 @@ class Gathered(NamedTuple):
     share: Array
 
 
-def gathered(rows: Dense, h, most: int) -> Gathered:
-    """X' diag(h) X over at most ``most`` of the rows with h_i > 0, in a batch lane after lane."""
-    return _gathered(rows, h, jnp.int32(most))
+def gathered(rows: Any, h, most: int) -> Gathered:
+    """X' diag(h) X over at most ``most`` of the rows with h_i > 0, in a batch lane after lane.
+
+    Rows on nodes: every node takes its share of its own, and the matrices are added.
+    """
+    n = rows.shape[0]
+    if isinstance(rows, Split):
+        share = -(-most // rows.nodes)
+        ask = lambda part, h: _taken(part, h, jnp.int32(share))
+        H, seen, count = rows.summed(ask, (rows.by_node(h),))
+    else:
+        H, seen, count = _taken(rows, h, jnp.int32(most))
+    total = jnp.sum(h)
+    return Gathered(H * (total / jnp.where(seen > 0, seen, 1.0)), count.astype(h.dtype) / n)
 
 
 @sequential_vmap
-def _gathered(rows: Dense, h, most) -> Gathered:
+def _taken(rows: Dense, h, most) -> tuple[Array, Array, Array]:
+    """(X' diag(h) X, sum of h, how many) over the rows taken."""
     n, d = rows.shape
     active = h > 0
     rank = jnp.cumsum(active, dtype=jnp.int32)
@@ -68,33 +81,39 @@ def _gathered(rows: Dense, h, most) -> Gathered:
         return H + (weight[:, None] * Z).T @ Z
 
     H = lax.fori_loop(0, -(-count // size), block, jnp.zeros((d, d), h.dtype))
-    total, seen = jnp.sum(h), jnp.sum(jnp.where(taken, h, 0.0))
-    return Gathered(H * (total / jnp.where(seen > 0, seen, 1.0)), count.astype(h.dtype) / n)
+    return H, jnp.sum(jnp.where(taken, h, 0.0)), count
 
 
 def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:
     """(D, rows touched / n)."""
     n, d = rows.shape
-    if not isinstance(rows, Dense) or d > DENSE:
+    if not are_dense(rows) or d > DENSE:
         return _by_products(rows, h, ridge, g, None)
     most = max(BLOCK, min(n, int(FLOPS / (2 * d * d))))
+    sketched = lambda h, ridge, g: _by_products(rows, h, ridge, g, gathered(rows, h, most))
+    if isinstance(rows, Split):
+        # the nodes' matrices are added for all lanes together
+        return _solved(gathered(rows, h, n), ridge, g) if most >= n else sketched(h, ridge, g)
     if most >= n:
         return _explicit(rows, h, ridge, g)
     few = least_over_lanes(jnp.sum(h > 0) <= most)
-    sketched = lambda h, ridge, g: _by_products(rows, h, ridge, g, gathered(rows, h, most))
     return lax.cond(few, lambda *args: _explicit(rows, *args), sketched, h, ridge, g)
 
 
 @sequential_vmap
 def _explicit(rows: Dense, h, ridge, g) -> tuple[Array, Array]:
     """The direction by H itself, in a batch lane after lane."""
-    H, share = gathered(rows, h, rows.shape[0])
-    H, diagonal = H + jnp.diag(ridge), jnp.diagonal(H) + ridge
-    if rows.shape[1] <= FACTOR:
-        return -_factored(H, diagonal)(g), 1.0 + share
+    return _solved(gathered(rows, h, rows.shape[0]), ridge, g)
+
+
+def _solved(whole: Gathered, ridge, g) -> tuple[Array, Array]:
+    """The direction by H over all rows, and the rows touched / n."""
+    H, diagonal = whole.H + jnp.diag(ridge), jnp.diagonal(whole.H) + ridge
+    if g.size <= FACTOR:
+        return -_factored(H, diagonal)(g), 1.0 + whole.share
     jacobi = lambda r: r / diagonal
     D, _ = conjugate_gradient(lambda p: H @ p, -g, jacobi, FINE_TOLERANCE, FINE_PRODUCTS)
-    return D, 1.0 + share
+    return D, 1.0 + whole.share
 
 
 def _by_products(rows: Any, h, ridge, g, sketch: Gathered | None) -> tuple[Array, Array]:
