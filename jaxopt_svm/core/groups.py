@@ -19,6 +19,8 @@ def lanes_within(problem: Any, method: Any, memory: float) -> int:
     """How many lanes fit into so many bytes: their states, best points and temporaries."""
     if not memory > 0:
         raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
+    if hasattr(problem, "lane_bytes"):
+        return max(1, int(memory // problem.lane_bytes()))
     legs, _ = legs_of(method)
     shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
     size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))

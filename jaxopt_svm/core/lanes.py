@@ -5,6 +5,7 @@ side; what a method may add to the protocol is listed at ``core.protocols.Method
 """
 
 import dataclasses
+import sys
 from typing import Any, NamedTuple
 
 import jax
@@ -18,12 +19,14 @@ __all__ = [
     "advance",
     "begin",
     "certify",
+    "check",
     "finish",
     "lane_axes",
     "least_over_lanes",
     "one_lane",
     "one_pass",
     "over_lanes",
+    "runs_of",
     "samples",
     "take",
     "take_lanes",
@@ -31,6 +34,19 @@ __all__ = [
 
 
 LANES = "lanes"  # the name of the batch axis
+
+
+def runs_of(problem) -> Any:
+    """Who makes a problem's passes: this module, or the problem's own (rows that are on disk).
+
+    They are five functions: ``check``, ``begin``, ``advance``, ``finish`` and ``take``.
+    """
+    return getattr(problem, "runs", sys.modules[__name__])
+
+
+def check(method: Method, problem) -> None:
+    """Refuse, in words, before anything compiles."""
+    method.check(problem)
 
 
 def samples(problem, method: Method, state, key: Array, r):
@@ -57,8 +73,8 @@ class Best(NamedTuple):
 
     w: Any
     dual: Any
-    primal_value: Array
-    dual_value: Array
+    primal_value: Any
+    dual_value: Any
 
 
 def lane_fields(problem) -> tuple[str, ...]:
@@ -84,7 +100,7 @@ def one_lane(problem):
     return problem if jnp.ndim(problem.lam) == 0 else take_lanes(problem, 0)
 
 
-def over_lanes(function, problem, *axes):
+def over_lanes(function, problem, *axes) -> Any:
     """``function`` itself for one lam, its vmap for a grid of them."""
     if jnp.ndim(problem.lam) == 0:
         return function

@@ -83,10 +83,11 @@ class Loop:
         if holding is not None and start is not None:
             method = holding(start)
         self.problem, self.method, self.key = problem, method, key
+        self.runs = lanes.runs_of(problem)
         self.whole, self.grown = problem, 0
         self.batched = bool(jnp.ndim(problem.lam))
         self.count = problem.lam.shape[0] if self.batched else 1
-        self.state, self.best, certificate = lanes.begin(problem, method, start)
+        self.state, self.best, certificate = self.runs.begin(problem, method, start)
         self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
         self.active = self.count
         self.r = 0
@@ -169,7 +170,7 @@ class Loop:
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
-        self.state, self.best = lanes.take((self.state, self.best), slots)
+        self.state, self.best = self.runs.take((self.state, self.best), slots)
         self.problem = lanes.take_lanes(self.problem, slots)
 
     def _retire(self) -> None:
@@ -212,12 +213,12 @@ class Loop:
         if self.batched:
             self._pack(np.arange(self.active))
         start = Point(self.best.w, self.best.dual)
-        self.state = lanes.begin(self.problem, self.method, start)[0]
+        self.state = self.runs.begin(self.problem, self.method, start)[0]
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
 
     def advance(self, count: int) -> None:
-        self.state, self.best, certificate = lanes.advance(
+        self.state, self.best, certificate = self.runs.advance(
             self.problem, self.method, self.state, self.best, self.key, self.r, count
         )
         certificate = jax.block_until_ready(certificate)
@@ -253,15 +254,23 @@ class Loop:
         self.state, self.best, self.method = _enlarge(self.state, state), best, method
         self.grown += 1
 
-    def solution(self, problem) -> Solution:
-        """Everything stored, in the order of the lanes; the final certificates recomputed."""
+    def solution(self, problem, again: bool = True) -> Solution:
+        """Everything stored, in the order of the lanes; the final certificates recomputed.
+
+        again: False where the data cannot be read any more; the values are those of the records.
+        """
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
-        certificate = lanes.finish(problem, best)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
+        if again:
+            certificate = self.runs.finish(problem, best)
+        else:
+            primal, dual = best.primal_value, best.dual_value
+            floor = shape(np.nanmax(rows["floor"], axis=1)).astype(primal.dtype)
+            certificate = Certificate(primal, dual, primal - dual, jnp.asarray(floor))
         names = [registry.joined(self.methods[: leg + 1]) for leg in self.last_leg]
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxopt_svm.data.extra import need
 
-__all__ = ["read", "read_bytes", "read_csv", "read_npz", "read_svmlight"]
+__all__ = ["first_bad", "read", "read_bytes", "read_csv", "read_npz", "read_svmlight"]
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 CSV = (".csv", ".data")
@@ -37,7 +37,7 @@ def read_bytes(path: pathlib.Path) -> bytes:
         raise ValueError(f"{path}: cannot be unpacked ({error})") from None
 
 
-def _first_bad(lines: Sequence, parse: Callable) -> int:
+def first_bad(lines: Sequence, parse: Callable) -> int:
     """Index of the first line that ``parse`` refuses, by halving: a few parses, not one a line."""
     low, high = 0, len(lines)
     while high - low > 1:
@@ -60,7 +60,7 @@ def read_svmlight(path: pathlib.Path, columns: int | None = None) -> tuple[Any, 
         X, y = parse(io.BytesIO(content), n_features=columns)
     except ValueError:
         lines = content.splitlines()
-        bad = _first_bad(lines, lambda some: parse(io.BytesIO(b"\n".join(some))))
+        bad = first_bad(lines, lambda some: parse(io.BytesIO(b"\n".join(some))))
         try:
             parse(io.BytesIO(lines[bad]))
         except ValueError as error:
@@ -120,7 +120,7 @@ def read_csv(
     try:
         table = parse(lines)
     except ValueError:
-        k, line = lines[_first_bad(lines, parse)]
+        k, line = lines[first_bad(lines, parse)]
         raise ValueError(
             f"{path}, line {k}: expected {columns} numbers separated by commas; got {line[:60]!r}"
         ) from None
