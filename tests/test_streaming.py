@@ -230,6 +230,36 @@ def test_bad_input_is_named(tmp_path, name, content, rest, options, said):
         js.make_streamed(_file(tmp_path, name, content), *rest, **options)
 
 
+def test_the_file_is_named_not_its_copy(tmp_path):
+    """Also what the solve's own dtype cannot hold."""
+    big = np.array([[1.0, 2.0], [1e300, 0.0]])
+    path = _file(tmp_path, "a.npy", big)
+    with jax.enable_x64(False), pytest.warns(UserWarning, match="computing in float32"):
+        with pytest.raises(js.Unreadable, match=r"/a.npy, rows 1..1 .* in column 0"):
+            js.make_streamed(path, SIGNS[:2], scratch=tmp_path)
+
+
+def test_a_file_that_breaks_between_groups_of_lanes(data, monkeypatch):
+    """What was solved before the group that failed comes along."""
+    problem, _ = made("npy", data)
+    path, whole = data[0] / "X.npy", (data[0] / "X.npy").read_bytes()
+    advance, calls = Pages.each, []
+
+    def each(self, groups, dtype, work):
+        calls.append(1)
+        if len(calls) == 18:
+            _cut(path)
+        return advance(self, groups, dtype, work)
+
+    monkeypatch.setattr(Pages, "each", each)
+    with pytest.raises(js.Unreadable) as caught:
+        js.sweep(problem, LAMS, rtol=1e-3, memory=problem.lane_bytes())
+    path.write_bytes(whole)
+    so_far = caught.value.solution
+    assert so_far is not None and list(so_far.status) == ["interrupted", "converged"]
+    np.testing.assert_allclose(so_far.lam, LAMS[1:])
+
+
 def test_a_file_cut_off_before_it_is_read(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, ONES)

@@ -23,7 +23,7 @@ from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.groups import in_order, lanes_within, stacked
+from jaxopt_svm.core.groups import in_order, keeping, lanes_within, stacked
 from jaxopt_svm.core.lanes import certify, one_lane, one_pass, runs_of, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
@@ -297,7 +297,8 @@ def sweep(
     for k in range(0, len(lams), size):
         file = None if checkpoint is None else f"{checkpoint}.{k // size}"
         some = problem.with_lam(lams[order[k : k + size]])
-        found.append(_solve(some, method, *rest, start, progress, file))
+        with keeping(found, lambda groups: in_order(groups, order)):
+            found.append(_solve(some, method, *rest, start, progress, file))
         if (found[-1].status == Status.INTERRUPTED).any():
             break
         start = jax.tree.map(lambda x: x[-1], found[-1].point)
@@ -327,7 +328,8 @@ def path(
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):
         one = problem.with_lam(lams[i])
-        found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
+        with keeping(list(found.values()), stacked):
+            found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
         start = found[i].point
         if found[i].status == Status.INTERRUPTED:
             break

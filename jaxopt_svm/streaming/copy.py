@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxopt_svm.core.solution import Unreadable
 from jaxopt_svm.data.extra import need
-from jaxopt_svm.streaming.sources import Source
+from jaxopt_svm.streaming.sources import Source, narrowed
 
 __all__ = ["Copy"]
 
@@ -57,7 +57,7 @@ class Copy:
         place[self.order] = np.arange(self.n, dtype=self.order.dtype)
         for lo in range(0, self.n, at_once):
             hi = min(lo + at_once, self.n)
-            X = source.rows(source.raw(lo, hi), lo, hi)
+            X = narrowed(source, source.rows(source.raw(lo, hi), lo, hi), lo, self.dtype)
             turn = np.argsort(place[lo:hi])
             # within a page rows keep the order of the source, so they come in runs
             ends = np.flatnonzero(np.diff(place[lo:hi][turn]) != 1) + 1

@@ -22,7 +22,7 @@ from jaxopt_svm.core.solution import Unreadable
 from jaxopt_svm.problems.make import with_constant
 from jaxopt_svm.problems.rows import Dense, best_width, chunk_arrays
 from jaxopt_svm.streaming.copy import Copy
-from jaxopt_svm.streaming.sources import Source
+from jaxopt_svm.streaming.sources import Source, narrowed
 
 __all__ = ["Pages"]
 
@@ -84,7 +84,9 @@ class Pages:
             self.source = Copy(source, scratch, self.page, self.size, dtype)
             self.order = self.source.order
         # one look at everything: non-finite numbers are refused, and each page is remembered
-        self.checksums = np.array([self._first_look(k) for k in range(self.count)], np.uint32)
+        self.checksums = np.array(
+            [self._first_look(k, dtype) for k in range(self.count)], np.uint32
+        )
 
     def _lay_out(self, budget: float, itemsize: int) -> None:
         lengths = self.source.lengths
@@ -141,16 +143,10 @@ class Pages:
         order = np.arange(self.count) if order is None else order
         return np.split(order, range(self.per_chunk, self.count, self.per_chunk))
 
-    def _first_look(self, page: int) -> int:
+    def _first_look(self, page: int, dtype) -> int:
         lo, hi = self.range_of(page)
         raw = self.source.raw(lo, hi)
-        X = self.source.rows(raw, lo, hi)
-        if isinstance(X, np.ndarray) and not np.isfinite(X).all():
-            row, column = np.argwhere(~np.isfinite(X))[0]
-            raise Unreadable(
-                f"{self.source.place(lo + row, lo + row + 1)}: expected finite numbers; "
-                f"found nan or inf in column {column}"
-            )
+        narrowed(self.source, self.source.rows(raw, lo, hi), lo, dtype)
         return zlib.crc32(raw)
 
     def _read(self, page: int) -> Any:

@@ -189,5 +189,19 @@ class Streamed:
         """Valid for any w and any alpha; with lanes, one for each."""
         return self._claimed(point)[1]
 
+    def errors(self, w) -> np.ndarray:
+        """On the rows themselves: the share of wrong labels, or the root mean squared error."""
+        total, columns = 0.0, jnp.moveaxis(jnp.asarray(w), self.lane_axis, 0)
+
+        def add(chunk, rows, places):
+            nonlocal total
+            z = np.asarray(chunk.rows.matvec(columns))[: len(rows)]
+            y = self.y[rows].reshape(-1, *(1,) * (z.ndim - 1))
+            wrong = (z - y) ** 2 if self.labels is None else (z >= 0) != (y > 0)
+            total = total + wrong.sum(axis=0, dtype=np.float64)
+
+        self.each(add)
+        return np.sqrt(total / self.n) if self.labels is None else total / self.n
+
     def primal(self, w) -> Any:
         return self.certificate(Point(w)).primal

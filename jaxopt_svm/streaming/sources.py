@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxopt_svm.core.solution import Unreadable
 
-__all__ = ["Npy", "Source", "Table", "read_range"]
+__all__ = ["Npy", "Source", "Table", "narrowed", "read_range"]
 
 
 class Source(Protocol):
@@ -52,6 +52,21 @@ def read_range(path: pathlib.Path, first: int, last: int, place: str) -> bytes:
     if len(content) < last - first:
         raise Unreadable(f"{place}: the file ends at byte {first + len(content)}")
     return content
+
+
+def narrowed(source: "Source", X: Any, lo: int, dtype) -> Any:
+    """Rows from ``lo`` on in the dtype of the solve, or an error that names one it cannot hold."""
+    if not isinstance(X, np.ndarray):
+        return X  # text: checked where it is parsed
+    with np.errstate(over="ignore"):
+        X = X.astype(dtype, copy=False)
+    if not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        raise Unreadable(
+            f"{source.place(lo + row, lo + row + 1)}: expected finite numbers; "
+            f"found nan or inf in column {column}"
+        )
+    return X
 
 
 def _checked(name: str, shape: tuple, dtype: np.dtype) -> None:
