@@ -28,6 +28,7 @@ from jaxopt_svm.gp.classification import (
 from jaxopt_svm.gp.fit import Fit, fit_gp
 from jaxopt_svm.gp.regression import GP, log_evidence, make_gp, prior_sample
 from jaxopt_svm.gp.ridge import KernelRidge, kernel_ridge
+from jaxopt_svm.mesh.processes import start_processes
 from jaxopt_svm.methods import (
     APCG,
     ASDCA,
@@ -333,6 +334,7 @@ __all__ = [
     "recertify",
     "ridge_alpha_from_lam",
     "run",
+    "start_processes",
     "save",
     "sgd_alpha_from_lam",
     "shotgun",

@@ -11,18 +11,21 @@ from typing import Any, NamedTuple
 
 from jaxopt_svm.core.registry import plan
 from jaxopt_svm.core.relay import Relay
+from jaxopt_svm.methods.dual.disdca import DisDCA
 from jaxopt_svm.methods.dual.sdca import SDCA
 from jaxopt_svm.methods.second_order.alm_newton import ALMNewton
 from jaxopt_svm.methods.second_order.newton import Newton
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import Hinge
-from jaxopt_svm.problems.rows import NARROW, Dense, Padded, make_dense
+from jaxopt_svm.problems.rows import NARROW, Dense, make_dense
+from jaxopt_svm.problems.split import Split, are_dense
 from jaxopt_svm.streaming.problem import Streamed
 from jaxopt_svm.wrappers.shrinking import Shrinking
 
 __all__ = ["RULES", "Rule", "densified", "rule_for"]
 
 FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
+LOCAL = 512  # examples of a node between two exchanges: few exchanges, hardly more passes
 CELLS = 100_000_000  # narrow sparse rows are made dense, up to this size
 
 
@@ -42,7 +45,22 @@ def _after(passes: int) -> Callable[[ERM], Relay]:
     return lambda problem: Relay((SDCA(), _newton(problem)), (passes,))
 
 
+def _on_nodes(problem: ERM) -> Any:
+    first = DisDCA(local=LOCAL)
+    if not problem.regularizer.linear or problem.loss.vector:
+        return first
+    if problem.regularizer.free:
+        return _newton(problem)
+    return Relay((first, _newton(problem)), (5 if problem.d <= FEW else 20,))
+
+
 RULES = (
+    Rule(
+        "rows divided over nodes: DisDCA, then Newton, where it applies (alone if the intercept is "
+        "free): what nodes exchange does not grow with n",
+        lambda p: isinstance(p.rows, Split),
+        _on_nodes,
+    ),
     Rule(
         "elastic net or several outputs: SDCA",
         lambda p: not p.regularizer.linear or p.loss.vector,
@@ -76,9 +94,10 @@ RULES = (
 def densified(problem: ERM) -> ERM:
     """The same problem with dense rows, where sparse ones do not pay: few features."""
     rows = problem.rows
-    if not isinstance(rows, Padded) or problem.d > NARROW or problem.n * problem.d > CELLS:
+    if are_dense(rows) or problem.d > NARROW or problem.n * problem.d > CELLS:
         return problem
-    return dataclasses.replace(problem, rows=make_dense(rows.toarray()))
+    dense = rows.dense() if isinstance(rows, Split) else make_dense(rows.toarray())
+    return dataclasses.replace(problem, rows=dense)
 
 
 def rule_for(problem: ERM) -> Rule:
@@ -96,8 +115,8 @@ def choose_for_erm(problem: Any) -> tuple[Any, Any] | None:
     """(the problem as it will be solved, the method), or None for other kinds of problem."""
     if not isinstance(problem, ERM):
         return None
-    rule = rule_for(problem)
-    if rule is RULES[0] and problem.regularizer.free:
+    several = not problem.regularizer.linear or problem.loss.vector
+    if several and problem.regularizer.free:
         return None  # no rule has both; the registry falls back on subgradients
     problem = densified(problem)
     return problem, rule_for(problem).method(problem)

@@ -24,12 +24,13 @@ SIGNS = np.where(np.arange(30) % 2, 1.0, -1.0)
 @pytest.mark.parametrize(
     "problem, rule",
     [
-        (js.make_erm(X, Y, regularizer=js.ElasticNet(0.1)), 0),
-        (js.make_erm(X, Y, intercept="free"), 1),
-        (js.make_erm(X, Y), 2),
-        (js.make_erm(np.ones((4, 300)), SIGNS[:4]), 3),
-        (js.make_erm(WIDE, SIGNS), 4),
-        (js.make_erm(WIDE, SIGNS, loss=js.Logistic()), 5),
+        (js.make_erm(X, Y, nodes=3), 0),
+        (js.make_erm(X, Y, regularizer=js.ElasticNet(0.1)), 1),
+        (js.make_erm(X, Y, intercept="free"), 2),
+        (js.make_erm(X, Y), 3),
+        (js.make_erm(np.ones((4, 300)), SIGNS[:4]), 4),
+        (js.make_erm(WIDE, SIGNS), 5),
+        (js.make_erm(WIDE, SIGNS, loss=js.Logistic()), 6),
     ],
 )
 def test_the_table_of_rules(problem, rule):

@@ -5,14 +5,18 @@ side; what a method may add to the protocol is listed at ``core.protocols.Method
 """
 
 import dataclasses
+import functools
 import sys
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
+from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxopt_svm.core.protocols import Certificate, Method, Point
+from jaxopt_svm.mesh.axes import LANES, on_axis, size
 
 __all__ = [
     "Best",
@@ -21,11 +25,16 @@ __all__ = [
     "certify",
     "check",
     "finish",
+    "first_slots",
+    "has_lanes",
     "lane_axes",
     "least_over_lanes",
+    "mesh_of",
     "one_lane",
     "one_pass",
     "over_lanes",
+    "padded_width",
+    "placed",
     "runs_of",
     "samples",
     "take",
@@ -33,7 +42,8 @@ __all__ = [
 ]
 
 
-LANES = "lanes"  # the name of the batch axis
+BATCH = "batch"  # the lanes of a device, as an axis of vmap
+OVER = PartitionSpec(LANES)
 
 
 def runs_of(problem) -> Any:
@@ -77,6 +87,24 @@ class Best(NamedTuple):
     dual_value: Any
 
 
+def mesh_of(problem) -> Any:
+    """The mesh a problem lives on, or None."""
+    return getattr(problem, "mesh", None)
+
+
+def padded_width(problem, width: int) -> int:
+    """So many lanes and no fewer, as a multiple of the devices that share them."""
+    devices = size(mesh_of(problem), LANES)
+    return -(-width // devices) * devices
+
+
+def first_slots(problem) -> np.ndarray:
+    """The lane of each slot before any has left: the last one repeats to fill the devices."""
+    count = problem.lam.shape[0] if jnp.ndim(problem.lam) else 1
+    width = padded_width(problem, count) if jnp.ndim(problem.lam) else 1
+    return np.minimum(np.arange(width), count - 1)
+
+
 def lane_fields(problem) -> tuple[str, ...]:
     """Names of the fields with an entry for each lane: lam, and what the problem names beside."""
     return getattr(problem, "lanes", ("lam",))
@@ -95,22 +123,38 @@ def take_lanes(problem, slots):
     return dataclasses.replace(problem, **fields)
 
 
+def placed(problem, slots):
+    """The problem of these lanes, laid over its mesh if it has one; for the host."""
+    every = not jnp.ndim(problem.lam) or np.array_equal(slots, np.arange(problem.lam.shape[0]))
+    some = problem if every else take_lanes(problem, slots)
+    return some if mesh_of(problem) is None else some.placed()
+
+
 def one_lane(problem):
     """The problem itself, or the first of its lanes."""
     return problem if jnp.ndim(problem.lam) == 0 else take_lanes(problem, 0)
 
 
 def over_lanes(function, problem, *axes) -> Any:
-    """``function`` itself for one lam, its vmap for a grid of them."""
+    """``function`` itself for one lam, its vmap for a grid of them.
+
+    On a mesh with an axis "lanes" every device runs its own lanes, loops and all.
+    """
     if jnp.ndim(problem.lam) == 0:
         return function
-    return jax.vmap(function, in_axes=(lane_axes(problem), *axes), axis_name=LANES)
+    run = jax.vmap(function, in_axes=(lane_axes(problem), *axes), axis_name=BATCH)
+    if problem.lam.shape[0] != padded_width(problem, problem.lam.shape[0]):
+        return run  # the loop pads its lanes; what is asked once need not
+    own = {f: jax.tree.map(lambda _: OVER, getattr(problem, f)) for f in lane_fields(problem)}
+    first = dataclasses.replace(jax.tree.map(lambda _: PartitionSpec(), problem), **own)
+    specs = (first, *(OVER if axis == 0 else PartitionSpec() for axis in axes))
+    return on_axis(run, mesh_of(problem), LANES, specs, OVER)
 
 
 def least_over_lanes(x):
     """The least of x over the lanes of a batch: one value for all of them, not one a lane."""
     try:
-        return lax.pmin(x, LANES)
+        return lax.pmin(x, BATCH)
     except NameError:  # not in a batch
         return x
 
@@ -146,11 +190,11 @@ def begin(problem, method, start):
         state = method.init(problem, start)
         return state, *_update(problem, method, None, state)
 
-    lanes = jnp.ndim(problem.lam) and start is not None and _has_lanes(problem, start)
+    lanes = jnp.ndim(problem.lam) and start is not None and has_lanes(problem, start)
     return over_lanes(one, problem, 0 if lanes else None)(problem, start)
 
 
-def _has_lanes(problem, start: Point) -> bool:
+def has_lanes(problem, start: Point) -> bool:
     """Whether a start has one entry for each lane, rather than one for all."""
     rank = lambda w: jnp.ndim(jax.tree.leaves(w)[0])
     return rank(start.w) > rank(jax.eval_shape(lambda: one_lane(problem).origin().w))
@@ -174,7 +218,12 @@ def finish(problem, best: Best) -> Certificate:
     return over_lanes(one, problem, 0)(problem, best)
 
 
-@jax.jit
-def take(tree, lanes):
-    """Some lanes of a batched tree."""
-    return jax.tree.map(lambda x: x[lanes], tree)
+@functools.partial(jax.jit, static_argnames="mesh")
+def take(tree, lanes, mesh=None):
+    """Some lanes of a batched tree, laid over the devices that share them."""
+    some = jax.tree.map(lambda x: x[lanes], tree)
+    if mesh is None or size(mesh, LANES) == 1:
+        return some
+    rest = PartitionSpec.UNCONSTRAINED
+    at = lambda x: NamedSharding(mesh, PartitionSpec(LANES, *(rest for _ in x.shape[1:])))
+    return jax.tree.map(lambda x: lax.with_sharding_constraint(x, at(x)), some)

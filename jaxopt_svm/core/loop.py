@@ -11,6 +11,7 @@ from jaxopt_svm.core import lanes, registry
 from jaxopt_svm.core.protocols import Certificate, Point, Spent
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace
+from jaxopt_svm.mesh.host import fetch
 
 __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 
@@ -82,14 +83,15 @@ class Loop:
         holding = getattr(method, "holding", None)
         if holding is not None and start is not None:
             method = holding(start)
-        self.problem, self.method, self.key = problem, method, key
+        self.method, self.key, self.whole, self.grown = method, key, problem, 0
         self.runs = lanes.runs_of(problem)
-        self.whole, self.grown = problem, 0
         self.batched = bool(jnp.ndim(problem.lam))
-        self.count = problem.lam.shape[0] if self.batched else 1
-        self.state, self.best, certificate = self.runs.begin(problem, method, start)
-        self.lanes = np.arange(self.count)  # lane of each slot; slots beyond ``active`` repeat
-        self.active = self.count
+        self.count = self.active = problem.lam.shape[0] if self.batched else 1
+        self.lanes = lanes.first_slots(problem)  # lane of each; slots beyond ``active`` repeat
+        self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
+        if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
+            start = lanes.take(start, self.lanes)
+        self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = 0
         self.started = time.perf_counter()
         self.status = np.full(self.count, Status.RUNNING, dtype=object)
@@ -106,8 +108,8 @@ class Loop:
 
     def _host(self, tree):
         """Lane-leading numpy arrays of the active slots."""
-        lead = (lambda x: np.asarray(x)) if self.batched else (lambda x: np.asarray(x)[None])
-        return jax.tree.map(lambda x: lead(x)[: self.active], tree)
+        lead = (lambda x: x) if self.batched else (lambda x: x[None])
+        return jax.tree.map(lambda x: lead(x)[: self.active], fetch(tree))
 
     def _record(self, certificate) -> Certificate:
         now = self._host(certificate)
@@ -166,12 +168,12 @@ class Loop:
     def _pack(self, going: np.ndarray) -> None:
         """The slots that go on, in the narrowest width that holds them."""
         width = min((w for w in self._widths() if w >= going.size), default=len(self.lanes))
-        width = min(width, len(self.lanes))
+        width = min(lanes.padded_width(self.whole, width), len(self.lanes))
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
-        self.state, self.best = self.runs.take((self.state, self.best), slots)
-        self.problem = lanes.take_lanes(self.problem, slots)
+        self.state, self.best = self.runs.take((self.state, self.best), slots, self.mesh)
+        self.problem = lanes.placed(self.whole, self.lanes)
 
     def _retire(self) -> None:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
@@ -209,7 +211,7 @@ class Loop:
         own = getattr(self.method, "prepare", None)
         if own is not None:
             self.whole = own(self.whole)
-            self.problem = lanes.take_lanes(self.whole, self.lanes) if self.batched else self.whole
+            self.problem = lanes.placed(self.whole, self.lanes)
         if self.batched:
             self._pack(np.arange(self.active))
         start = Point(self.best.w, self.best.dual)
@@ -254,6 +256,20 @@ class Loop:
         self.state, self.best, self.method = _enlarge(self.state, state), best, method
         self.grown += 1
 
+    def _final_certificate(self, problem, best: lanes.Best) -> Certificate:
+        """Recomputed from the best pairs alone."""
+        slots = lanes.first_slots(problem)
+        some = self.runs.take(best, slots, self.mesh) if len(slots) > self.count else best
+        found = fetch(self.runs.finish(lanes.placed(problem, slots), some))
+        own = (lambda x: x[: self.count]) if self.batched else (lambda x: x)
+        return jax.tree.map(lambda x: jnp.asarray(own(x)), found)
+
+    def _known_certificate(self, best: lanes.Best, floors: np.ndarray) -> Certificate:
+        """Of the best pairs as they were recorded, where the data cannot be read any more."""
+        primal, dual, floor = best.primal_value, best.dual_value, np.nanmax(floors, axis=1)
+        floor = jnp.asarray(floor if self.batched else floor[0], primal.dtype)
+        return Certificate(primal, dual, primal - dual, floor)
+
     def solution(self, problem, again: bool = True) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed.
 
@@ -266,11 +282,9 @@ class Loop:
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
         if again:
-            certificate = self.runs.finish(problem, best)
+            certificate = self._final_certificate(problem, best)
         else:
-            primal, dual = best.primal_value, best.dual_value
-            floor = shape(np.nanmax(rows["floor"], axis=1)).astype(primal.dtype)
-            certificate = Certificate(primal, dual, primal - dual, jnp.asarray(floor))
+            certificate = self._known_certificate(best, rows["floor"])
         names = [registry.joined(self.methods[: leg + 1]) for leg in self.last_leg]
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(

@@ -24,10 +24,10 @@ from jax import Array, lax
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.groups import in_order, keeping, lanes_within, stacked
-from jaxopt_svm.core.lanes import certify, one_lane, one_pass, runs_of, samples
+from jaxopt_svm.core.lanes import certify, one_lane, one_pass, padded_width, runs_of, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
-from jaxopt_svm.core.relay import Relay
+from jaxopt_svm.core.relay import Relay, legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace, Unreadable
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -199,6 +199,26 @@ def prepare(problem: Any, method: Any) -> Any:
     return problem if own is None else own(problem)
 
 
+def _ready(problem: Any, method: Any) -> Any:
+    """``prepare``, and where examples are divided over nodes a refusal, before anything compiles,
+    of a method that asks for what nodes cannot answer: its steps are traced once."""
+    ready = prepare(problem, method)
+    if not hasattr(getattr(problem, "rows", None), "nodes"):
+        return ready
+
+    def trial(problem, leg):
+        state = leg.init(problem, None)
+        drawn = samples(problem, leg, state, jax.random.key(0), 0)
+        return leg.step(problem, state, jax.tree.map(lambda x: x[0], drawn))
+
+    for leg in legs_of(method)[0]:
+        try:
+            jax.eval_shape(trial, one_lane(prepare(problem, leg)), leg)
+        except ValueError as error:
+            raise ValueError(f"{registry.name_of(leg)}: {error}") from None
+    return ready
+
+
 def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint) -> Solution:
     """The loop behind solve and sweep; problem.lam may have a leading axis."""
     key, start = _key(key), getattr(start, "point", start)
@@ -256,7 +276,7 @@ def solve(
     """
     lanes = problem.lam.shape[0] if np.ndim(problem.lam) else None
     problem, method = _check(problem, method, rtol, atol, max_passes, start, lanes)
-    problem = prepare(problem, method)
+    problem = _ready(problem, method)
     return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
 
 
@@ -285,9 +305,9 @@ def sweep(
     """
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
-    problem = prepare(problem, method)
+    problem = _ready(problem, method)
     rest = (rtol, atol, max_passes, key)
-    size = getattr(method, "lanes", None) or len(lams)
+    size = padded_width(problem, getattr(method, "lanes", None) or len(lams))
     if memory is not None:
         size = min(size, lanes_within(problem, method, memory))
     if size >= len(lams):
@@ -324,7 +344,7 @@ def path(
     """
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start)
-    problem = prepare(problem, method)
+    problem = _ready(problem, method)
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):
         one = problem.with_lam(lams[i])

@@ -5,7 +5,7 @@ from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.kernel import KernelSVM
 from jaxopt_svm.problems.losses import Hinge
-from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.problems.split import are_dense
 from jaxopt_svm.problems.structured.problem import Structured
 
 __all__ = [
@@ -169,7 +169,7 @@ def needs_hinge_and_factor(method, problem) -> None:
     if isinstance(problem, ERM):
         needs_l2(method, problem)
         needs_hinge(method, problem)
-        if not isinstance(problem.rows, Dense):
+        if not are_dense(problem.rows):
             raise ValueError(
                 f"{_name(method)} forms X'DX and needs dense rows; pass X.toarray(), or use SDCA"
             )

@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.make import check_lam, make_erm
+from jaxopt_svm.problems.split import Split
 
 __all__ = ["class_axis", "crossed", "make_one_vs_rest", "one_vs_rest", "stacked"]
 
@@ -30,6 +32,8 @@ def one_vs_rest(problem: Any, y: Any, lams: Any = None) -> Any:
     ``js.decision`` gives (lanes, rows) scores, ``js.predict`` the class with the largest one.
     """
     y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if isinstance(problem, ERM) and isinstance(problem.rows, Split) and y.ndim == 1 and y.size:
+        y = np.concatenate([y, np.repeat(y[-1:], max(0, problem.n - y.size))])  # as its own y was
     if y.shape != (problem.n,):
         raise ValueError(f"y: expected shape ({problem.n},), one label an example; got {y.shape}")
     try:
@@ -62,6 +66,8 @@ def make_one_vs_rest(
     weights: Any = None,
     intercept: str = "none",
     regularizer: Any = None,
+    mesh: Any = None,
+    nodes: int | None = None,
 ) -> Any:
     """A linear model of several classes, each against the rest: a batch with a lane a class.
 
@@ -75,6 +81,11 @@ def make_one_vs_rest(
         raise ValueError(f"loss: expected one for signs such as js.Hinge(); got {loss!r}")
     if np.all(y == y[0]):
         raise ValueError(f"y: expected at least two classes; found 1: {y[0]!r}")
+    if mesh is not None and jax.process_count() > 1:
+        raise ValueError(
+            "mesh: classes as lanes are for one process; here every process would "
+            "know its own classes only"
+        )
     problem = make_erm(
         X,
         np.asarray(y == y[0]),
@@ -84,6 +95,8 @@ def make_one_vs_rest(
         weights=weights,
         intercept=intercept,
         regularizer=regularizer,
+        mesh=mesh,
+        nodes=nodes,
     )
     return one_vs_rest(problem, y)
 

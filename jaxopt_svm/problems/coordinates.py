@@ -53,6 +53,11 @@ class Columns:
 
 def with_columns(problem: ERM) -> ERM:
     """The same problem, its columns beside its rows. Call it again after changing rows or c."""
+    if isinstance(problem.rows, Split):
+        raise ValueError(
+            "it visits features, and this problem's examples are divided over nodes; make "
+            "the problem without mesh= and give the mesh to the method: js.hydra(4, mesh=mesh)"
+        )
     root = np.sqrt(np.asarray(problem.c))
     columns = Columns(transposed(problem.rows, root), jnp.asarray(root))
     return dataclasses.replace(problem, columns=columns)
@@ -270,7 +275,9 @@ class FeaturesOnNodes:
             return problem
         problem = with_columns(problem)
         rows = split_rows(problem.columns.rows, self.nodes)
-        if self.mesh is not None:
+        if self.mesh is None:
+            rows = jax.tree.map(jnp.asarray, rows)
+        else:
             rows = jax.device_put(rows, NamedSharding(self.devices(), PartitionSpec(DEVICES)))
         return dataclasses.replace(problem, columns=Columns(rows, problem.columns.root))
 

@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
+from jax.sharding import Mesh
 
 from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.mesh.axes import LANES, ROWS, place
 
 __all__ = ["ERM", "balanced"]
 
@@ -60,6 +62,7 @@ class ERM:
     labels: tuple | None = static(default=None)  # what -1 and +1, or the m outputs, were called
     intercept: str = static(default="none")  # the last row of w, unless "none"
     lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
+    mesh: Mesh | None = static(default=None)  # devices that share examples or lanes
 
     bounded = False  # w may be anything
 
@@ -93,6 +96,13 @@ class ERM:
 
     def with_lam(self, lam) -> "ERM":
         return dataclasses.replace(self, lam=jnp.asarray(lam, self.c.dtype))
+
+    def placed(self) -> "ERM":
+        """y, c and lam where the mesh wants them; the rows are there already."""
+        lane = lambda name: (LANES,) if name in self.lanes and jnp.ndim(self.lam) else ()
+        at = {name: (*lane(name), ROWS) for name in ("y", "c")} | {"lam": lane("lam")}
+        moved = {name: place(getattr(self, name), self.mesh, *axes) for name, axes in at.items()}
+        return dataclasses.replace(self, **moved)
 
     def origin(self) -> Point:
         """w = 0 and alpha = 0: feasible for every loss and every lam."""

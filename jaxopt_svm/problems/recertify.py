@@ -6,6 +6,7 @@ never exists as a whole.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -14,9 +15,11 @@ import numpy as np
 
 from jaxopt_svm.core.lanes import take_lanes
 from jaxopt_svm.core.protocols import Certificate, Point
+from jaxopt_svm.mesh.host import fetch
 from jaxopt_svm.problems.ball import Ball
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.rows import Dense, Padded
+from jaxopt_svm.problems.split import Split
 
 __all__ = ["recertify", "wide"]
 
@@ -25,8 +28,8 @@ BLOCK = 8192
 
 def wide(tree):
     """Floating leaves as float64."""
-    up = lambda x: np.asarray(x, np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
-    return jax.tree.map(lambda x: jnp.asarray(up(x)), tree)
+    up = lambda x: x.astype(np.float64) if x.dtype.kind == "f" else x
+    return jax.tree.map(lambda x: jnp.asarray(up(x)), fetch(tree))
 
 
 def _part(rows: Any, lo: int, hi: int) -> Any:
@@ -44,6 +47,17 @@ def _part(rows: Any, lo: int, hi: int) -> Any:
     )
 
 
+def _blocks(rows: Any) -> Iterator[tuple[int, int, Any]]:
+    """(lo, hi, rows lo..hi as Rows of their own), node after node if they are divided."""
+    nodes = rows.nodes if isinstance(rows, Split) else 1
+    size = rows.shape[0] // nodes
+    for k in range(nodes):
+        node = jax.tree.map(lambda x, k=k: x[k], rows.parts) if isinstance(rows, Split) else rows
+        for lo in range(0, size, BLOCK):
+            hi = min(lo + BLOCK, size)
+            yield k * size + lo, k * size + hi, _part(node, lo, hi)
+
+
 def _one(problem: Any, point: Point) -> Certificate:
     """The float64 certificate of one lane, block by block for a linear model."""
     if not isinstance(problem, ERM | Ball):
@@ -53,11 +67,8 @@ def _one(problem: Any, point: Point) -> Certificate:
     small = dataclasses.replace(problem, risk=bare) if isinstance(problem, Ball) else bare
     w, alpha = wide(small).complete(wide(point))
     total = None
-    for lo in range(0, problem.n, BLOCK):
-        hi = min(lo + BLOCK, problem.n)
-        part = dataclasses.replace(
-            risk, rows=_part(risk.rows, lo, hi), y=problem.y[lo:hi], c=problem.c[lo:hi]
-        )
+    for lo, hi, rows in _blocks(risk.rows):
+        part = dataclasses.replace(risk, rows=rows, y=problem.y[lo:hi], c=problem.c[lo:hi])
         sums = wide(part).sums(w, alpha[lo:hi])
         total = sums if total is None else jax.tree.map(jnp.add, total, sums)
     certificate = wide(small).certificate_of(w, total)

@@ -21,10 +21,11 @@ __all__ = [
     "Dense",
     "Padded",
     "best_width",
-    "chunk_arrays",
+    "chunked",
     "make_dense",
     "make_padded",
     "transposed",
+    "width_costs",
 ]
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
@@ -65,10 +66,10 @@ class DenseRow:
 
 @pytree
 class Dense:
-    """X as one (n, d) array."""
+    """X as one (n, d) array; numpy on the host, until it is placed."""
 
-    X: Array  # (n, d)
-    sqnorms: Array  # (n,)
+    X: Any  # (n, d)
+    sqnorms: Any  # (n,)
 
     spans = True
 
@@ -113,10 +114,24 @@ class Dense:
         """(d,) sum of values_i over the rows i that have the feature."""
         return values @ (self.X != 0).astype(values.dtype)
 
+    def absolute_sums(self):
+        """((n,) sum_j |x_ij|, (d,) sum_i |x_ij|)."""
+        size = jnp.abs(self.X)
+        return size.sum(1), size.sum(0)
+
     def norm_product(self):
         """max_i sum_j |x_ij| times max_j sum_i |x_ij| >= lambda_max(X X')."""
-        size = jnp.abs(self.X)
-        return jnp.max(size.sum(1)) * jnp.max(size.sum(0))
+        rows, columns = self.absolute_sums()
+        return jnp.max(rows) * jnp.max(columns)
+
+    def column_gram(self, weights):
+        """X' diag(weights) X."""
+        return (weights[:, None] * self.X).T @ self.X
+
+    def without_last(self) -> "Dense":
+        """Without the last column, which is that of an intercept."""
+        X = self.X[:, :-1]
+        return Dense(X, jnp.sum(X * X, axis=1))
 
     def weighted_sqnorms(self, weights):
         """(n,) sum_j weights_j x_ij^2."""
@@ -197,11 +212,11 @@ class PaddedRow:
 class Padded:
     """X in chunks: cols and vals (chunks, width), start (n + 1,), owner (chunks,)."""
 
-    cols: Array
-    vals: Array
-    start: Array
-    owner: Array
-    sqnorms: Array
+    cols: Any
+    vals: Any
+    start: Any
+    owner: Any
+    sqnorms: Any
     d: int = static()
 
     spans = False
@@ -251,10 +266,13 @@ class Padded:
         stored = jnp.where(self.vals != 0, values[self.owner][:, None], 0.0)
         return jnp.zeros(self.d, values.dtype).at[self.cols].add(stored)
 
-    def norm_product(self):
+    def absolute_sums(self):
         size, n = jnp.abs(self.vals), self.shape[0]
         rows = jax.ops.segment_sum(size.sum(1), self.owner, n, indices_are_sorted=True)
-        columns = jnp.zeros(self.d, size.dtype).at[self.cols].add(size)
+        return rows, jnp.zeros(self.d, size.dtype).at[self.cols].add(size)
+
+    def norm_product(self):
+        rows, columns = self.absolute_sums()
         return jnp.max(rows) * jnp.max(columns)
 
     def weighted_sqnorms(self, weights):
@@ -301,25 +319,32 @@ def make_dense(X: np.ndarray | Array) -> Dense:
     return Dense(X, jnp.sum(X * X, axis=1))
 
 
-def best_width(lengths: np.ndarray) -> int:
-    """The chunk width with the least cost over all rows: padding against loop overhead."""
-    cost = {w: int((-(-lengths // w)).sum()) * (w + CHUNK_OVERHEAD) for w in WIDTHS}
-    return min(cost, key=lambda w: cost[w])
+def width_costs(lengths: np.ndarray) -> list[int]:
+    """Of each of WIDTHS, over rows of these lengths: padding against loop overhead."""
+    return [int((-(-lengths // w)).sum()) * (w + CHUNK_OVERHEAD) for w in WIDTHS]
+
+
+def best_width(costs: Any) -> int:
+    """The chunk width with the least cost."""
+    return WIDTHS[int(np.argmin(costs))]
 
 
 def make_padded(X: Any, dtype) -> Padded:
     """Chunked rows from any scipy.sparse matrix; every stored value is kept."""
     X = X.tocsr()
     X.sum_duplicates()
-    return _chunked(X.indptr, X.indices, X.data, X.shape[1], dtype)
+    return jax.tree.map(jnp.asarray, chunked(X.indptr, X.indices, X.data, X.shape[1], dtype))
 
 
-def chunk_arrays(indptr, indices, data, d: int, dtype, width: int, total: int = 1) -> Padded:
-    """Chunked rows from the three arrays of the CSR format, as numpy arrays.
+def chunked(
+    indptr, indices, data, d: int, dtype, width: int | None = None, total: int = 1
+) -> Padded:
+    """Chunked rows from the three arrays of the CSR format, as numpy arrays on the host.
 
     total: chunks to have at least; those that no row needs hold zeros of the last row.
     """
     n, lengths = len(indptr) - 1, np.diff(indptr)
+    width = best_width(width_costs(lengths)) if width is None else width
     chunks = -(-lengths // width)
     start = np.concatenate([[0], np.cumsum(chunks)])
     total = max(total, int(start[-1]))
@@ -334,19 +359,13 @@ def chunk_arrays(indptr, indices, data, d: int, dtype, width: int, total: int = 
     vals = vals.reshape(total, width)
     sqnorms = np.bincount(owner, (vals.astype(np.float64) ** 2).sum(1), minlength=n)
     return Padded(
-        cols=cols.reshape(total, width),  # pyright: ignore[reportArgumentType]
-        vals=vals,  # pyright: ignore[reportArgumentType]
-        start=start.astype(np.int32),  # pyright: ignore[reportArgumentType]
-        owner=owner.astype(np.int32),  # pyright: ignore[reportArgumentType]
-        sqnorms=sqnorms.astype(dtype),  # pyright: ignore[reportArgumentType]
+        cols=cols.reshape(total, width),
+        vals=vals,
+        start=start.astype(np.int32),
+        owner=owner.astype(np.int32),
+        sqnorms=sqnorms.astype(dtype),
         d=d,
     )
-
-
-def _chunked(indptr, indices, data, d: int, dtype) -> Padded:
-    """Chunked rows of the width that suits them."""
-    rows = chunk_arrays(indptr, indices, data, d, dtype, best_width(np.diff(indptr)))
-    return jax.tree.map(jnp.asarray, rows)
 
 
 def transposed(rows: Dense | Padded, weights: np.ndarray) -> Dense | Padded:
@@ -360,4 +379,5 @@ def transposed(rows: Dense | Padded, weights: np.ndarray) -> Dense | Padded:
     cols = np.asarray(rows.cols)[held]
     order = np.argsort(cols, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(cols, minlength=d))])
-    return _chunked(indptr, owner[order], vals[held][order], n, vals.dtype)
+    rows = chunked(indptr, owner[order], vals[held][order], n, vals.dtype)
+    return jax.tree.map(jnp.asarray, rows)

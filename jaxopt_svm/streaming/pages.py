@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxopt_svm.core.solution import Unreadable
 from jaxopt_svm.problems.make import with_constant
-from jaxopt_svm.problems.rows import Dense, best_width, chunk_arrays
+from jaxopt_svm.problems.rows import Dense, best_width, chunked, width_costs
 from jaxopt_svm.streaming.copy import Copy
 from jaxopt_svm.streaming.sources import Source, narrowed
 
@@ -70,7 +70,7 @@ class _SparseShelf:
         join = lambda name: np.concatenate([np.zeros(0, int), *(getattr(X, name) for X in parts)])
         arrays = (indptr, join("indices"), join("data"))
         d = self.d + self.constant
-        return chunk_arrays(*arrays, d, self.dtype, self.width, self.total)
+        return chunked(*arrays, d, self.dtype, self.width, self.total)
 
 
 class Pages:
@@ -91,7 +91,7 @@ class Pages:
     def _lay_out(self, budget: float, itemsize: int) -> None:
         lengths = self.source.lengths
         stored = None if lengths is None else lengths + self.constant
-        self.width = 1 if stored is None else best_width(stored)
+        self.width = 1 if stored is None else best_width(width_costs(stored))
         slots = np.full(1, 1) if stored is None else -(-stored // self.width)
         self.slot_bytes = self.d * itemsize if stored is None else self.width * (itemsize + 4) + 4
         least = int(slots.max()) * self.slot_bytes * COPIES

@@ -38,6 +38,7 @@ from jaxopt_svm.methods.refusals import needs_erm, needs_l2, refuse_free_interce
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import Hinge, SmoothHinge
 from jaxopt_svm.problems.make import check_lam
+from jaxopt_svm.problems.rows import Dense
 
 __all__ = ["Huber", "huber_agd", "huber_gd"]
 
@@ -64,11 +65,12 @@ class HuberState(NamedTuple):
 
 def curvature(problem: ERM) -> Array:
     """||sum_i c_i x_i x_i'||, never too small; where it is dear, the smaller of two bounds."""
-    rows = problem.rows
-    if rows.spans and min(rows.shape) <= LARGEST_EIGENPROBLEM:
+    rows, (n, d) = problem.rows, problem.rows.shape
+    if isinstance(rows, Dense) and n <= min(d, LARGEST_EIGENPROBLEM):
         scaled = jnp.sqrt(problem.c)[:, None] * rows.X
-        n, d = rows.shape
-        return largest_eigenvalue(scaled @ scaled.T if n <= d else scaled.T @ scaled)
+        return largest_eigenvalue(scaled @ scaled.T)
+    if rows.spans and d <= LARGEST_EIGENPROBLEM:
+        return largest_eigenvalue(rows.column_gram(problem.c))
     return jnp.minimum(jnp.sum(problem.c * rows.sqnorms), jnp.max(problem.c) * rows.norm_product())
 
 

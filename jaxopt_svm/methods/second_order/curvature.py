@@ -23,6 +23,7 @@ from jax.scipy.linalg import cho_solve
 
 from jaxopt_svm.oracles.conjugate_gradient import conjugate_gradient
 from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.problems.split import Split, are_dense
 
 __all__ = ["direction", "gathered"]
 
@@ -39,13 +40,25 @@ class Gathered(NamedTuple):
     share: Array
 
 
-def gathered(rows: Dense, h, most: int) -> Gathered:
-    """X' diag(h) X over at most ``most`` of the rows with h_i > 0, in a batch lane after lane."""
-    return _gathered(rows, h, jnp.int32(most))
+def gathered(rows: Any, h, most: int) -> Gathered:
+    """X' diag(h) X over at most ``most`` of the rows with h_i > 0, in a batch lane after lane.
+
+    Rows on nodes: every node takes its share of its own, and the matrices are added.
+    """
+    n = rows.shape[0]
+    if isinstance(rows, Split):
+        share = -(-most // rows.nodes)
+        ask = lambda part, h: _taken(part, h, jnp.int32(share))
+        H, seen, count = rows.summed(ask, (rows.by_node(h),))
+    else:
+        H, seen, count = _taken(rows, h, jnp.int32(most))
+    total = jnp.sum(h)
+    return Gathered(H * (total / jnp.where(seen > 0, seen, 1.0)), count.astype(h.dtype) / n)
 
 
 @sequential_vmap
-def _gathered(rows: Dense, h, most) -> Gathered:
+def _taken(rows: Dense, h, most) -> tuple[Array, Array, Array]:
+    """(X' diag(h) X, sum of h, how many) over the rows taken."""
     n, d = rows.shape
     active = h > 0
     rank = jnp.cumsum(active, dtype=jnp.int32)
@@ -62,8 +75,7 @@ def _gathered(rows: Dense, h, most) -> Gathered:
         return H + (weight[:, None] * Z).T @ Z
 
     H = lax.fori_loop(0, -(-count // BLOCK), block, jnp.zeros((d, d), h.dtype))
-    total, seen = jnp.sum(h), jnp.sum(jnp.where(taken, h, 0.0))
-    return Gathered(H * (total / jnp.where(seen > 0, seen, 1.0)), count.astype(h.dtype) / n)
+    return H, jnp.sum(jnp.where(taken, h, 0.0)), count
 
 
 def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:
@@ -71,7 +83,7 @@ def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:
     n, d = rows.shape
     diagonal = rows.column_squares(h) + ridge
     touched = jnp.ones((), h.dtype)
-    if isinstance(rows, Dense) and d <= DENSE:
+    if are_dense(rows) and d <= DENSE:
         most = max(BLOCK, min(n, int(FLOPS / (2 * d * d))))
         H, share = gathered(rows, h, most)
         exact = most >= n

@@ -19,7 +19,6 @@ import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
-from jax import Array
 from jax.custom_batching import sequential_vmap
 from jax.scipy.linalg import cho_solve
 
@@ -38,7 +37,7 @@ from jaxopt_svm.methods.second_order.predictor_corrector import (
 from jaxopt_svm.oracles.incomplete_cholesky import incomplete_cholesky
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.hinge_dual import alpha_of, best_intercept, beta_of, box_of
-from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.problems.rows import make_dense
 
 __all__ = ["InteriorPointLowRank", "solver_of"]
 
@@ -46,24 +45,25 @@ NEGLIGIBLE = 1e-8  # what a row adds to 1 + V'D^-1 V, below which the product le
 
 
 def solver_of(V):
-    """factorise(weight) -> solve(right): (V V' + D)^-1 right for several columns, weight = 1/D."""
+    """factorise(weight) -> solve(right): (V V' + D)^-1 right for several columns, weight = 1/D.
 
-    rows, lengths = Dense(V, jnp.zeros_like(V[:, 0])), jnp.sum(V * V, axis=1)
+    V: rows, dense, in one piece or divided over nodes.
+    """
 
     def factorise(weight):
         # a row at its bound has next to no weight: the refinement makes up for what is left out.
         # Beside the 1, not beside the largest weight: that one is in a few directions only
-        heavy = jnp.where(weight * lengths > NEGLIGIBLE, weight, 0.0)
-        H = gathered(rows, heavy, V.shape[0]).H
-        L = jnp.linalg.cholesky(jnp.eye(V.shape[1], dtype=V.dtype) + H)
+        heavy = jnp.where(weight * V.sqnorms > NEGLIGIBLE, weight, 0.0)
+        n, k = V.shape
+        L = jnp.linalg.cholesky(jnp.eye(k, dtype=weight.dtype) + gathered(V, heavy, n).H)
 
         def solve(right):
             scaled = weight[:, None] * right
-            return scaled - weight[:, None] * (V @ cho_solve((L, True), V.T @ scaled))
+            return scaled - weight[:, None] * V.matvec(cho_solve((L, True), V.rmatvec(scaled)))
 
         def refined(right):
             z = solve(right)
-            left = V @ (V.T @ z) + z / jnp.where(weight > 0, weight, 1.0)[:, None]
+            left = V.matvec(V.rmatvec(z)) + z / jnp.where(weight > 0, weight, 1.0)[:, None]
             return z + solve(jnp.where(weight[:, None] > 0, right - left, 0.0))
 
         return refined
@@ -111,18 +111,17 @@ class InteriorPointLowRank(Iterations):
         columns = min(most, -(-max(1, int(found.used)) // 8) * 8)
         return dataclasses.replace(problem, factor=found.V[:, :columns])
 
-    def factor(self, problem: Any) -> Array:
-        """V; without the column of a free intercept, which is no part of K."""
+    def factor(self, problem: Any) -> Any:
+        """V by rows; without the column of a free intercept, which is no part of K."""
         if not isinstance(problem, ERM):
-            return problem.factor
-        X = problem.rows.X
-        return X[:, :-1] if problem.regularizer.free else X
+            return make_dense(problem.factor)
+        return problem.rows.without_last() if problem.regularizer.free else problem.rows
 
     def init(self, problem: Any, start: Point | None = None) -> Interior:
         box, V = box_of(problem), self.factor(problem)
         middle = (box.lo + box.hi) / 2
         beta = middle if start is None else beta_of(problem, problem.complete(start).dual)
-        return start_inside(box, problem.y, lambda a: V @ (V.T @ a), beta)
+        return start_inside(box, problem.y, lambda a: V.matvec(V.rmatvec(a)), beta)
 
     def step(self, problem: Any, state: Interior, sample) -> Interior:
         del sample
@@ -135,8 +134,8 @@ class InteriorPointLowRank(Iterations):
         w, b = beta, state.b
         if isinstance(problem, ERM):
             V = self.factor(problem)
-            w = beta @ V
-            b = best_intercept(problem, V @ w) if problem.regularizer.free else b
+            w = V.rmatvec(beta)
+            b = best_intercept(problem, V.matvec(w)) if problem.regularizer.free else b
         w = jnp.append(w, b) if problem.intercept == "free" else w
         return Point(w, alpha_of(problem, beta))
 
@@ -150,7 +149,7 @@ def _iteration(free: bool):
 
     @sequential_vmap
     def one(V, box, y, tol, state: Interior) -> Interior:
-        times = lambda a: V @ (V.T @ a)
+        times = lambda a: V.matvec(V.rmatvec(a))
         return iterate(box, y, free, times, solver_of(V), tol, state)
 
     return one

@@ -1,0 +1,1 @@
+"""Devices: names of mesh axes, what lives where, several processes. Knows nothing of problems."""
