@@ -201,7 +201,8 @@ class Streamed:
             total = total + wrong.sum(axis=0, dtype=np.float64)
 
         self.each(add)
-        return np.sqrt(total / self.n) if self.labels is None else total / self.n
+        mean = np.asarray(total) / self.n
+        return np.sqrt(mean) if self.labels is None else mean
 
     def primal(self, w) -> Any:
         return self.certificate(Point(w)).primal
