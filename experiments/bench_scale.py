@@ -36,6 +36,7 @@ from jaxopt_svm.report import aligned
 
 LAM, ASKED, MOST = 1e-5, 1e-3, 600
 BUFFER = 20e6
+BASE = {"n": 2000, "d": 16, "lambdas": 2}  # what bytes are compared with
 METHODS = ("disdca", "hydra", "newton")
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -94,6 +95,12 @@ def predicted(X: np.ndarray, y: np.ndarray, lam: float, nodes: int) -> dict[str,
     return {"disdca": (1 + nodes * kappa) / (1 + kappa), "hydra": beta, "newton": 1.0}
 
 
+def _powers(ax: Any, ticks: Any) -> None:
+    """Ticks at these numbers and nowhere else."""
+    ax.set_xticks(list(ticks), [str(k) for k in ticks])
+    ax.minorticks_off()
+
+
 def drawn(rows: list[dict[str, Any]], counts: tuple[int, ...]) -> Any:
     figure = new_figure(figsize=(12, 8))
     (nodes, size), (lanes, disk) = figure.subplots(2, 2)
@@ -107,9 +114,8 @@ def drawn(rows: list[dict[str, Any]], counts: tuple[int, ...]) -> Any:
             bound(nodes, at, theory, "its theory" if j == 0 else None, f"C{j}")
     for r in pick(kind="processes"):
         nodes.plot(r["devices"], r["passes"], "s", color="0.2", label="disdca, 2 processes")
-    nodes.set_xticks(counts, [str(k) for k in counts])
-    nodes.minorticks_off()
     dress(nodes, "devices (nodes)", f"passes to a relative gap {ASKED:g}", "passes")
+    _powers(nodes, counts)
     for j, (axis, label) in enumerate((("n", "n"), ("d", "d"), ("lambdas", "lambdas"))):
         for name, line in (("disdca", "o-"), ("newton", "s--")):
             mine = pick(kind="bytes", method=name, varied=axis)
@@ -118,7 +124,8 @@ def drawn(rows: list[dict[str, Any]], counts: tuple[int, ...]) -> Any:
             ratio = [r[axis] / mine[0][axis] for r in mine]
             y = [r["bytes_per_pass"] for r in mine]
             size.plot(ratio, y, line, color=f"C{j}", label=f"{name}, more {label}")
-    dress(size, "times as many", "bytes a device gives in a pass", "exchange (4 devices)")
+    dress(size, "times as many", "bytes a device gives in a pass", "exchange")
+    _powers(size, sorted({round(r[r["varied"]] / BASE[r["varied"]]) for r in pick(kind="bytes")}))
     mine = pick(kind="lanes")
     if mine:
         at, first = [r["devices"] for r in mine], mine[0]
@@ -127,15 +134,14 @@ def drawn(rows: list[dict[str, Any]], counts: tuple[int, ...]) -> Any:
             ("processor_seconds_per_pass", "cores"),
         ):
             lanes.plot(at, [r[field] / first[field] for r in mine], "o-", label=label)
-        lanes.set_xticks(at, [str(k) for k in at])
-        lanes.minorticks_off()
     title = f"{mine[0]['lambdas']} lambdas divided" if mine else ""
     dress(lanes, "devices", "seconds of a pass, one device = 1", title, log="x")
+    _powers(lanes, counts)
     pairs = [*pick(kind="memory"), *pick(kind="streamed")]
     spots = np.arange(len(pairs))
     disk.bar(spots - 0.2, [r["resident_mb"] for r in pairs], 0.4, label="peak resident MB")
     disk.bar(spots + 0.2, [r["resident_before_mb"] for r in pairs], 0.4, label="MB before any data")
-    names = [f"{r['kind']}\nlam {r['lam']:g}: {r['passes']:.1f} passes" for r in pairs]
+    names = [f"{r['kind']}\nlam {r['lam']:g}\n{r['passes']:.1f} passes" for r in pairs]
     disk.set_xticks(spots, names, fontsize=8)
     dress(disk, "", "MB", "rows on disk", log="")
     return figure
@@ -150,7 +156,7 @@ def main(*, quick: bool = False) -> Found:
         data, X, y = prepared(folder, quick)
         common = {"folder": name, "lam": lam, "rtol": ASKED}
         buffer, names = (1e5, METHODS[:1]) if quick else (BUFFER, METHODS)
-        base, times = (2000, 16, 2), (1, 2) if quick else (1, 2, 4, 8)
+        times = (1, 2) if quick else (1, 2, 4, 8)
         some = {"rows": 2000, "lambdas": 8} if quick else {"rows": 50_000, "lambdas": 32}
 
         def on_nodes(k: int):
@@ -165,13 +171,12 @@ def main(*, quick: bool = False) -> Found:
 
         def by_size(axis: str):
             """Bytes against n, d or the number of lambdas."""
-            j = ("n", "d", "lambdas").index(axis)
-            cases = [[x * t if i == j else x for i, x in enumerate(base)] for t in times]
+            cases = [[x * t if what == axis else x for what, x in BASE.items()] for t in times]
             found = records(started("sizes", devices=2 if quick else 4, cases=cases))
             return [row | {"varied": axis} for row in found]
 
         def by_lanes(k: int):
-            given = {"devices": k, "folder": name, "repeats": 2 if quick else 5}
+            given = {"devices": k, "folder": name, "repeats": 2 if quick else 15}
             return records(started("lanes_divided", **given, **some))
 
         parts = [(f"{k} nodes", on_nodes, k) for k in counts]
@@ -226,10 +231,14 @@ def told(rows: list[dict[str, Any]], data: str, counts: tuple[int, ...], lam: fl
         cost = lanes[-1]["processor_seconds_per_pass"] / lanes[0]["processor_seconds_per_pass"]
         facts |= {"lanes_speed": speed, "lanes_processor_cost": cost}
         silent = all(r["bytes_per_pass"] == 0 for r in lanes)
+        # what others leave of the cores decides what the clock says
+        had = max(r["processor_seconds_per_pass"] / r["seconds_per_pass"] for r in lanes)
+        facts["lanes_cores_had"] = had
         sentence += (
-            f" Lambdas over devices exchange {'nothing' if silent else 'something'}; a pass is "
-            f"{speed:.2f} times as fast on {best['devices']} devices of {os.cpu_count()} cores and "
-            f"takes {cost:.2f} times the processor time on {lanes[-1]['devices']}."
+            f" Lambdas over devices exchange {'nothing' if silent else 'something'}; with {had:.1f} "
+            f"of {os.cpu_count()} cores to be had a pass is fastest with devices = "
+            f"{best['devices']} ({speed:.2f} times one device), and takes {cost:.2f} times the "
+            f"processor time of one on {lanes[-1]['devices']}."
         )
     for r in pick(kind="streamed"):
         (whole,) = pick(kind="memory", lam=r["lam"]) or [None]

@@ -1,7 +1,7 @@
 """A copy of the rows in random order: then rows that are read together have nothing in common.
 
 Files are often sorted, by class, by time, by place. Chunks of neighbours are then poor samples of
-the data, and passes are wasted (on Covertype half of them). The copy is made once, in one pass
+the data, and passes are wasted (on Covertype one in three). The copy is made once, in one pass
 with a buffer of one chunk: a page of the copy gets its rows in the order in which they come, so
 what a chunk of the source brings for a page is one write. Text is parsed here for the last time.
 """
