@@ -23,6 +23,7 @@ import sys
 import tempfile
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 import jaxopt_svm as js
@@ -91,7 +92,7 @@ def predicted(X: np.ndarray, y: np.ndarray, lam: float, nodes: int) -> dict[str,
     kappa = L / (n * lam * float(problem.loss.gamma))
     B = np.zeros((-(-X.shape[1] // nodes) * nodes, min(n, 20_000)), np.float32)
     B[: X.shape[1]] = X[: B.shape[1]].T
-    beta = sum(float(term) for term in beta_terms(B, nodes, 1))
+    beta = sum(float(term) for term in beta_terms(jnp.asarray(B), nodes, 1))
     return {"disdca": (1 + nodes * kappa) / (1 + kappa), "hydra": beta, "newton": 1.0}
 
 
@@ -179,7 +180,7 @@ def main(*, quick: bool = False) -> Found:
             given = {"devices": k, "folder": name, "repeats": 2 if quick else 15}
             return records(started("lanes_divided", **given, **some))
 
-        parts = [(f"{k} nodes", on_nodes, k) for k in counts]
+        parts: list[tuple[str, Any, Any]] = [(f"{k} nodes", on_nodes, k) for k in counts]
         for lam_ in (lam,) if quick else (10 * lam, lam):
             parts += [(f"rows at lam = {lam_:g}", on_disk, (lam_, m)) for m in (None, buffer)]
         parts += [(f"bytes against {axis}", by_size, axis) for axis in ("n", "d", "lambdas")]
@@ -235,8 +236,8 @@ def told(rows: list[dict[str, Any]], data: str, counts: tuple[int, ...], lam: fl
         had = max(r["processor_seconds_per_pass"] / r["seconds_per_pass"] for r in lanes)
         facts["lanes_cores_had"] = had
         sentence += (
-            f" Lambdas over devices exchange {'nothing' if silent else 'something'}; with {had:.1f} "
-            f"of {os.cpu_count()} cores to be had a pass is fastest with devices = "
+            f" Lambdas over devices exchange {'nothing' if silent else 'something'}; with "
+            f"{had:.1f} of {os.cpu_count()} cores to be had a pass is fastest with devices = "
             f"{best['devices']} ({speed:.2f} times one device), and takes {cost:.2f} times the "
             f"processor time of one on {lanes[-1]['devices']}."
         )
