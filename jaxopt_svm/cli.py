@@ -9,13 +9,13 @@ import string
 import sys
 import time
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 
 import jaxopt_svm as js
-from jaxopt_svm import plots
+from jaxopt_svm import distributed, plots
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.run import MAX_PASSES
 from jaxopt_svm.data import SETS, Dataset, load
@@ -23,6 +23,8 @@ from jaxopt_svm.data.extra import need
 from jaxopt_svm.data.folders import VARIABLE, cache_folder, data_folders
 from jaxopt_svm.data.named import place_of
 from jaxopt_svm.html import sweep_page
+from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.mesh.processes import agree, first_process
 from jaxopt_svm.problems.make import INTERCEPTS
 from jaxopt_svm.report import aligned, cv_report, cv_text, lanes, text
 from jaxopt_svm.selection.cross_validation import CHOICES
@@ -102,12 +104,13 @@ def _split(data: Dataset, share: float, seed: int, stratify: bool):
         raise ValueError(f"--holdout {share:g}: {error}") from None
 
 
-def _errors(problem, solution, X, y) -> np.ndarray:
-    """For each lane the share of wrong labels, or the root mean squared error of targets."""
+def _errors(problem, solution, X, y, apart: bool) -> np.ndarray:
+    """For each lane the share of wrong labels, or the root mean squared error of targets; over the
+    rows of all processes, if each has its own."""
     found = js.predict(problem, solution, X)
-    if problem.labels is None:
-        return np.sqrt(np.mean((found - y) ** 2, axis=1))
-    return np.mean(found != y, axis=1)
+    regression = problem.labels is None
+    wrong = (found - y) ** 2 if regression else found != y
+    return distributed.pooled_errors(wrong, regression, apart)
 
 
 def parse_bytes(text: str) -> float:
@@ -120,8 +123,10 @@ def parse_bytes(text: str) -> float:
         raise ValueError(f"--memory-rows: expected a size such as 20MB; got {text!r}") from None
 
 
-def _streamed(args, loss) -> js.Streamed:
+def _streamed(args, loss, mesh) -> Any:
     """The problem of a file whose rows stay on disk."""
+    if mesh is not None:
+        raise ValueError("--memory-rows: rows on disk are read by one process with one device")
     if args.holdout is not None:
         raise ValueError("--holdout: takes rows out of memory; not with --memory-rows")
     return js.make_streamed(
@@ -148,18 +153,20 @@ def _sweep(args) -> None:
         if args.memory_rows is None and getattr(args, option) is not None:
             raise ValueError(f"--{option}: goes with --memory-rows, for rows that stay on disk")
     set_up_jax(x64=not args.float32)
-    # 2. the problem
+    mesh = distributed.join(args)
+    # 2. the problem; in a job of several processes, this one's rows of it
     X, y, X_out, y_out = None, None, None, None
     if args.memory_rows is not None:
-        data = Dataset(None, None, pathlib.Path(args.data).name, "read in chunks")
-        problem = _streamed(args, loss)
+        data, apart = Dataset(None, None, pathlib.Path(args.data).name, "read in chunks"), False
+        problem = _streamed(args, loss, mesh)
     else:
-        data = load(args.data)
+        data, apart = distributed.load_own(args.data, mesh)
         data = data._replace(X=data.X.astype(np.float32 if args.float32 else np.float64))
         X, y = data.X, data.y
         if args.holdout is not None:
-            X, X_out, y, y_out = _split(data, args.holdout, args.seed, not loss.regression)
-        problem = js.make_erm(X, y, loss=loss, intercept=args.intercept)
+            cut = lambda: _split(data, args.holdout, args.seed, not loss.regression)
+            X, X_out, y, y_out = distributed.together(cut, apart)
+        problem = js.make_erm(X, y, loss=loss, intercept=args.intercept, mesh=mesh)
     # 3. the solve
     started = time.perf_counter()
     try:
@@ -170,7 +177,7 @@ def _sweep(args) -> None:
             rtol=args.rtol,
             max_passes=args.max_passes,
             key=jax.random.key(args.seed),
-            progress=args.progress,
+            progress=args.progress and first_process(),
             checkpoint=args.checkpoint,
         )
     except js.Unreadable as error:
@@ -180,18 +187,23 @@ def _sweep(args) -> None:
         raise ValueError(f"{error}; they are in {save} as well") from None
     seconds = time.perf_counter() - started
     # 4. what was found
-    if isinstance(problem, js.Streamed):
+    if X is None:
         train = problem.with_lam(lams).errors(solution.w)
     else:
-        train = _errors(problem, solution, X, y)
-    held_out = None if X_out is None else _errors(problem, solution, X_out, y_out)
+        train = _errors(problem, solution, X, y, apart)
+    held_out = None if X_out is None else _errors(problem, solution, X_out, y_out, apart)
+    counts = [problem.n if X is None else X.shape[0], 0 if X_out is None else X_out.shape[0]]
+    rows, held_out_rows = np.sum(agree(lambda: counts) if apart else [counts], axis=0).tolist()
+    used = fetch(problem.c) > 0  # nodes may be filled up with rows that do not count
+    if not first_process():
+        return  # the first one speaks for all
     report = {
         "data": {
             "name": data.name,
             "note": data.note,
-            "rows": problem.n,
+            "rows": rows,
             "columns": problem.d - (args.intercept != "none"),
-            "held_out_rows": 0 if X_out is None else X_out.shape[0],
+            "held_out_rows": held_out_rows,
         },
         "method": str(solution.method[0]),
         "loss": args.loss,
@@ -201,7 +213,7 @@ def _sweep(args) -> None:
         "dtype": str(problem.c.dtype),
         "error": "root mean squared error" if loss.regression else "share of wrong labels",
         "seconds": seconds,
-        "lanes": lanes(solution, train, held_out),
+        "lanes": lanes(solution, train, held_out, used),
     }
     if save is not None:
         js.save(save, solution)
@@ -329,7 +341,7 @@ def _add_problem_options(add) -> None:
     """What sweep and cv share: data, loss, method, precision, output."""
     add("data", nargs="?", default="breast_cancer", metavar="DATA",
         help="a name (see `data`), synthetic:N:D, or a file: svmlight, .csv with the label in the "
-        "last column, .npz with X and y (default: breast_cancer)")  # fmt: skip
+        "last column, .npy likewise, .npz with X and y (default: breast_cancer)")  # fmt: skip
     add("--rtol", type=float, default=1e-3, help="relative gap to reach (default: %(default)s)")
     add("--method", metavar="NAME", help="see `methods` (default: chosen for the problem)")
     add("--loss", choices=LOSSES, default="hinge", help="default: %(default)s; squared and "
@@ -378,7 +390,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--labels", metavar="FILE", help="the labels (.npy) that go with rows in a .npy file")
     add("--scratch", metavar="FOLDER", help="for a copy of such rows in random order: fewer passes "
         "if the file is sorted, and no parsing after the first")  # fmt: skip
-    add("--checkpoint", metavar="FILE", help="written as it goes; the same command resumes from it")
+    add("--checkpoint", metavar="FILE", help="written at every record; if it is there, the sweep "
+        "goes on from it, on any number of devices")  # fmt: skip
+    distributed.add_options(sweep.add_argument_group("several devices or machines").add_argument)
     sweep.set_defaults(run=_sweep)
 
     cv = commands.add_parser(
@@ -420,6 +434,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except jax.errors.JaxRuntimeError as error:
+        distributed.leave(error)
+        raise
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -18,8 +18,8 @@ def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
     return "\n".join("  ".join(put(*pair) for pair in enumerate(row)).rstrip() for row in rows)
 
 
-def lanes(solution: js.Solution, train, held_out) -> list[dict[str, Any]]:
-    """One record a lambda, ready for json."""
+def lanes(solution: js.Solution, train, held_out, used: Any = slice(None)) -> list[dict[str, Any]]:
+    """One record a lambda, ready for json. used: the examples that count."""
     number = lambda x: float(x) if math.isfinite(x) else None  # json has no nan
     certificate, relative = solution.certificate, solution.relative_gap
     return [
@@ -33,7 +33,7 @@ def lanes(solution: js.Solution, train, held_out) -> list[dict[str, Any]]:
             "passes": int(solution.passes[k]),
             "train_error": number(train[k]),
             "held_out_error": None if held_out is None else number(held_out[k]),
-            "support_vectors": int(np.count_nonzero(solution.dual[k])),
+            "support_vectors": int(np.count_nonzero(np.asarray(solution.dual[k])[used])),
         }
         for k in range(len(solution.lam))
     ]

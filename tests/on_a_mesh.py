@@ -53,7 +53,7 @@ def same_numbers(meshes) -> None:
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11, err_msg=name)
         np.testing.assert_allclose(many.w, one.w, rtol=1e-9, atol=1e-11, err_msg=name)
         assert np.all(many.trace.gap >= -many.trace.floor), name
-        if axes == "rows":
+        if name == "newton":
             alone = js.solve(given.with_lam(LAMS[1]), method, rtol=0.0, max_passes=3)
             np.testing.assert_allclose(alone.w, many.w[1], rtol=1e-9, atol=1e-11, err_msg=name)
 
@@ -68,11 +68,11 @@ def collectives(problem, method) -> list[tuple[str, str]]:
 
 def what_is_exchanged(meshes) -> None:
     """Rows: sums of d and d^2 numbers, whatever n is. Lanes: nothing."""
-    for name in ("disdca", "alm_newton"):
+    for name, sparse in (("disdca", True), ("alm_newton", False)):
         method, loss, *_ = TABLE[name]
         found = []
         for n in (400, 1600):
-            given = make(meshes["rows"], loss, name == "disdca", n)
+            given = make(meshes["rows"], loss, sparse, n)
             X = jax.tree.leaves(given.rows.parts)[0]
             assert {s.data.shape[0] for s in X.addressable_shards} == {1}, "a node's own rows"
             found.append(collectives(given, method))
@@ -86,29 +86,46 @@ def what_is_exchanged(meshes) -> None:
 
 def drivers(meshes) -> None:
     """The method that is chosen, a path, folds; classes; an X that is on the devices already."""
-    both = meshes["both"]
+    both, (X, y) = meshes["both"], data()
     given, plain = make(both, HINGE), make(None, HINGE)
     grid = js.sweep(given, LAMS, rtol=1e-6)
     assert set(grid.status) == {"converged"} and grid.method[-1] == "disdca > alm_newton"
     np.testing.assert_allclose(js.recertify(given, grid).gap, grid.certificate.gap, atol=1e-12)
-    down = js.path(given, LAMS, rtol=1e-6)
-    np.testing.assert_allclose(down.certificate.primal, grid.certificate.primal, rtol=2e-6)
     assert js.lam_max(given) == js.lam_max(plain)
-    folds = [
-        js.cross_validate(p, LAMS, 3, method=js.ALMNewton(), rtol=1e-7) for p in (given, plain)
-    ]
+    # the same few steps of a cheap method, on the mesh and on one device
+    few = {"rtol": 0.0, "max_passes": 3}
+    plainest = js.Subgradient()
+    down = [js.path(p, LAMS[:2], plainest, **few).certificate.primal for p in (given, plain)]
+    np.testing.assert_allclose(*down, rtol=1e-10)
+    folds = [js.cross_validate(p, LAMS, 3, method=plainest, **few) for p in (given, plain)]
     np.testing.assert_array_equal(folds[0].errors, folds[1].errors)
     np.testing.assert_allclose(folds[0].losses, folds[1].losses, rtol=1e-9)
-    X, y = data()
-    several = [
-        js.make_one_vs_rest(X, np.digitize(X[:, 0], [-0.3, 0.3]), mesh=m) for m in (both, None)
-    ]
-    a, b = (js.solve(p, js.ALMNewton(), rtol=1e-7) for p in several)
+    classes = np.digitize(X[:, 0], [-0.3, 0.3])
+    several = [js.make_one_vs_rest(X, classes, mesh=m) for m in (both, None)]
+    a, b = (js.solve(p, plainest, **few) for p in several)
     np.testing.assert_allclose(a.certificate.primal, b.certificate.primal, rtol=1e-10)
     placed = jax.device_put(X[:88], NamedSharding(both, PartitionSpec("rows")))
-    a = js.solve(js.make_erm(placed, y[:88], intercept="free"), js.ALMNewton(), rtol=1e-7)
-    b = js.solve(js.make_erm(X[:88], y[:88], intercept="free"), js.ALMNewton(), rtol=1e-7)
+    a, b = (
+        js.solve(js.make_erm(x, y[:88], intercept="free"), plainest, **few)
+        for x in (placed, X[:88])
+    )
     np.testing.assert_allclose(a.certificate.primal, b.certificate.primal, rtol=1e-10)
+
+
+def structures(meshes) -> None:
+    """Decodings of a device's own sequences: Frank-Wolfe step by step, BMRM by its certificate."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(T, 4)) for T in rng.integers(2, 6, 37)]
+    y = [(x[:, 0] + np.r_[0, x[:-1, 1]] > 0).astype(int) for x in X]
+    given, plain = (js.make_chain(X, y, mesh=m) for m in (meshes["both"], None))
+    a, b = (js.sweep(p, LAMS, js.FrankWolfe(), rtol=0.0, max_passes=3) for p in (given, plain))
+    np.testing.assert_allclose(a.trace.gap, b.trace.gap, rtol=1e-9)
+    a, b = (js.sweep(p, LAMS, js.BMRM(), rtol=0.0, max_passes=3) for p in (given, plain))
+    assert np.all(a.certificate.dual <= b.certificate.primal), "both intervals hold P*"
+    assert np.all(b.certificate.dual <= a.certificate.primal)
+    found = collectives(js.make_chain(X, y, mesh=meshes["rows"]), js.FrankWolfe())
+    assert {kind for kind, _ in found} == {"all-reduce"}, found
+    assert not re.search(r"\b(40|10)\b", str(found)), "nothing with an entry an example"
 
 
 def refusals(meshes) -> None:
@@ -144,4 +161,5 @@ if __name__ == "__main__":
     jax.config.update("jax_disable_most_optimizations", True)
     same_numbers(meshes)
     drivers(meshes)
+    structures(meshes)
     assert jnp.zeros(()).dtype == np.float64

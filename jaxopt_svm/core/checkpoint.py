@@ -1,7 +1,9 @@
 """Checkpoints of a running solve: npz, arrays only, bit-identical continuation.
 
 A file carries a fingerprint of the problem, the method, the key and the start; a checkpoint of
-anything else is refused. Tolerances and the pass budget may change between runs.
+anything else is refused. Tolerances and the pass budget may change between runs, and so may the
+devices: arrays are stored whole, without regard to where they were. On other devices, or another
+number of them, the continuation is the same to rounding.
 """
 
 import hashlib
@@ -14,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.core.lanes import take_lanes
+from jaxopt_svm.core.lanes import padded_width, placed
 from jaxopt_svm.core.solution import open_npz, write_npz
+from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.mesh.processes import agree, first_process
 
 __all__ = ["Store", "fingerprint"]
 
@@ -26,7 +30,7 @@ COUNTS = ("active", "r", "leg", "begun", "grown")
 def _array(leaf) -> np.ndarray:
     if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
-    return np.ascontiguousarray(leaf)
+    return np.ascontiguousarray(fetch(leaf))
 
 
 def _structure(tree) -> str:
@@ -45,22 +49,33 @@ def fingerprint(tree: Any) -> str:
     return digest.hexdigest()
 
 
+def _refitted(x: np.ndarray, wanted: tuple, n: int, now: int) -> np.ndarray:
+    """x with axes of n entries, one an example, as axes of ``now``: what fills nodes up is zero."""
+    for axis, sizes in enumerate(zip(x.shape, wanted)):
+        if sizes == (n, now) and n != now:
+            more = [(0, max(0, now - n) if k == axis else 0) for k in range(x.ndim)]
+            x = np.pad(x, more).take(np.arange(now), axis)
+    return x
+
+
 class Store:
     """Where a loop is written to and resumed from; does nothing without a path."""
 
-    def __init__(self, path: str | os.PathLike | None, tree: Any):
+    def __init__(self, path: str | os.PathLike | None, problem: Any, *others: Any):
         self.path = None if path is None else pathlib.Path(path)
         if self.path is None:
             return
         folder = self.path.parent
         if self.path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"checkpoint: {self.path} cannot be written")
-        self.fingerprint = fingerprint(tree)
+        facts, numbers = problem.identity() if hasattr(problem, "identity") else ("", problem)
+        self.fingerprint = facts + fingerprint((numbers, *others))
 
     def write(self, loop) -> None:
         if self.path is None:
             return
         arrays: dict[str, Any] = {"kind": "checkpoint", "fingerprint": self.fingerprint}
+        arrays["n"] = loop.whole.n
         for name in (*FIELDS, *COUNTS):
             arrays[name] = getattr(loop, name)
         for name, values in loop.before.items():
@@ -69,17 +84,23 @@ class Store:
         arrays["elapsed"] = time.perf_counter() - loop.started
         for name, column in _columns(loop.records).items():
             arrays[f"records.{name}"] = column
-        for k, leaf in enumerate(jax.tree.leaves((loop.state, loop.best))):
+        for k, leaf in enumerate(jax.tree.leaves(fetch((loop.state, loop.best)))):
             arrays[f"leaf.{k}"] = leaf
         for lane, best in enumerate(loop.stored):
             for k, leaf in enumerate(jax.tree.leaves(best)):
                 arrays[f"stored.{lane}.{k}"] = leaf
-        write_npz(self.path, arrays)
+        if first_process() or loop.mesh is None:
+            write_npz(self.path, arrays)
 
     def resume(self, loop) -> None:
         """Put the loop back where the file left it, if there is a file."""
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return
+        there = agree(self.path.exists) if loop.mesh is not None else [self.path.exists()]
+        if not any(there):
+            return
+        if not all(there):
+            raise ValueError(f"checkpoint: {self.path} must be a file that all processes see")
         arrays = open_npz(self.path, "checkpoint")
         if str(arrays["fingerprint"]) != self.fingerprint:
             raise ValueError(
@@ -91,9 +112,23 @@ class Store:
         for _ in range(int(arrays["grown"])):
             loop.grow_to(loop.method.grown())
         best_structure = jax.tree.structure(loop.best)
-        structure = jax.tree.structure((loop.state, loop.best))
-        leaves = [jnp.asarray(arrays[f"leaf.{k}"]) for k in range(structure.num_leaves)]
+        fresh, structure = jax.tree.flatten((loop.state, loop.best))
+        lead, sizes = int(loop.batched), (int(arrays["n"]), loop.whole.n)
+        slots = np.arange(padded_width(loop.whole, len(arrays["lanes"])))
+        slots = np.minimum(slots, len(arrays["lanes"]) - 1)
+        leaves = []
+        for k, leaf in enumerate(fresh):
+            x = arrays[f"leaf.{k}"]
+            x = x[slots] if loop.batched else x
+            x = _refitted(x, (*x.shape[:lead], *leaf.shape[lead:]), *sizes)
+            if x.shape[lead:] != leaf.shape[lead:]:
+                raise ValueError(
+                    f"checkpoint: {self.path} was written with the rows on another number of "
+                    "nodes; make the problem with the same nodes="
+                )
+            leaves.append(jnp.asarray(x) if loop.mesh is None else jax.device_put(x, leaf.sharding))
         loop.state, loop.best = jax.tree.unflatten(structure, leaves)
+        arrays["lanes"] = arrays["lanes"][slots]
         for name in FIELDS:
             setattr(loop, name, arrays[name])
         for name in COUNTS:
@@ -101,18 +136,19 @@ class Store:
         loop.before = {name: arrays[f"before.{name}"] for name in loop.before}
         loop.status = arrays["status"].astype(object)
         loop.started = time.perf_counter() - float(arrays["elapsed"])
-        count = range(best_structure.num_leaves)
+        shapes = [leaf.shape[lead:] for leaf in jax.tree.leaves(loop.best)]
+        kept = lambda lane: [
+            _refitted(arrays[f"stored.{lane}.{k}"], shape, *sizes) for k, shape in enumerate(shapes)
+        ]
         loop.stored = [
-            jax.tree.unflatten(best_structure, [arrays[f"stored.{lane}.{k}"] for k in count])
-            if f"stored.{lane}.0" in arrays
-            else None
+            jax.tree.unflatten(best_structure, kept(lane)) if f"stored.{lane}.0" in arrays else None
             for lane in range(loop.count)
         ]
         columns = {n[8:]: a for n, a in arrays.items() if n.startswith("records.")}
         rows = range(len(columns["gap"]))
         loop.records = [{name: a[k] for name, a in columns.items()} for k in rows]
         if loop.batched:
-            loop.problem = take_lanes(loop.whole, loop.lanes)
+            loop.problem = placed(loop.whole, loop.lanes)
 
 
 def _columns(records) -> dict[str, np.ndarray]:

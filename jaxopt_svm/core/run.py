@@ -203,7 +203,7 @@ def _ready(problem: Any, method: Any) -> Any:
     """``prepare``, and where examples are divided over nodes a refusal, before anything compiles,
     of a method that asks for what nodes cannot answer: its steps are traced once."""
     ready = prepare(problem, method)
-    if not hasattr(getattr(problem, "rows", None), "nodes"):
+    if not getattr(problem, "divided", False):
         return ready
 
     def trial(problem, leg):
@@ -223,7 +223,7 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     """The loop behind solve and sweep; problem.lam may have a leading axis."""
     key, start = _key(key), getattr(start, "point", start)
     loop = Loop(problem, method, key, start)
-    store = checkpoints.Store(checkpoint, (problem, method, key, start))
+    store = checkpoints.Store(checkpoint, problem, method, key, start)
     store.resume(loop)
     bar = _Progress(progress, max_passes)
     stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))

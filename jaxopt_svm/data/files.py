@@ -14,17 +14,28 @@ import numpy as np
 
 from jaxopt_svm.data.extra import need
 
-__all__ = ["first_bad", "read", "read_bytes", "read_csv", "read_npz", "read_svmlight"]
+__all__ = [
+    "map_npy",
+    "parse_svmlight",
+    "read",
+    "read_bytes",
+    "read_csv",
+    "read_npz",
+    "read_svmlight",
+]
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 CSV = (".csv", ".data")
 
 
 def read(path: pathlib.Path, label: int = -1) -> tuple[Any, np.ndarray]:
-    """X and y by the ending of the name: .npz, .csv or .data; anything else is svmlight."""
+    """X and y by the ending of the name: .npz, .npy, .csv, .data; anything else is svmlight."""
     ending = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
     if ending == ".npz":
         return read_npz(path)
+    if path.suffix.lower() == ".npy":
+        table = np.array(map_npy(path))
+        return table[:, :-1], table[:, -1]
     return read_csv(path, label) if ending in CSV else read_svmlight(path)
 
 
@@ -37,7 +48,7 @@ def read_bytes(path: pathlib.Path) -> bytes:
         raise ValueError(f"{path}: cannot be unpacked ({error})") from None
 
 
-def first_bad(lines: Sequence, parse: Callable) -> int:
+def _first_bad(lines: Sequence, parse: Callable) -> int:
     """Index of the first line that ``parse`` refuses, by halving: a few parses, not one a line."""
     low, high = 0, len(lines)
     while high - low > 1:
@@ -52,15 +63,27 @@ def first_bad(lines: Sequence, parse: Callable) -> int:
 
 def read_svmlight(path: pathlib.Path, columns: int | None = None) -> tuple[Any, np.ndarray]:
     """``label index:value ...`` on each line; X stays sparse. columns: as many as there are."""
-    parse = need("sklearn.datasets", "reading svmlight files").load_svmlight_file
     content = read_bytes(path)
     if not content.strip():
         raise ValueError(f"{path}: the file is empty")
+    return parse_svmlight(content, path, columns)
+
+
+def parse_svmlight(
+    content: bytes,
+    path: pathlib.Path,
+    columns: int | None = None,
+    *,
+    first: int = 0,
+    zero_based: bool | str = "auto",
+) -> tuple[Any, np.ndarray]:
+    """Lines of svmlight. first: of the file's rows. zero_based: "auto" if index 0 says so."""
+    parse = need("sklearn.datasets", "reading svmlight files").load_svmlight_file
     try:
-        X, y = parse(io.BytesIO(content), n_features=columns)
+        X, y = parse(io.BytesIO(content), n_features=columns, zero_based=zero_based)
     except ValueError:
         lines = content.splitlines()
-        bad = first_bad(lines, lambda some: parse(io.BytesIO(b"\n".join(some))))
+        bad = _first_bad(lines, lambda some: parse(io.BytesIO(b"\n".join(some))))
         try:
             parse(io.BytesIO(lines[bad]))
         except ValueError as error:
@@ -69,7 +92,7 @@ def read_svmlight(path: pathlib.Path, columns: int | None = None) -> tuple[Any, 
             reason = "cannot be read"
         shown = lines[bad][:60].decode(errors="replace")
         raise ValueError(
-            f"{path}, line {bad + 1}: expected svmlight, `label index:value ...`; "
+            f"{path}, line {first + bad + 1}: expected svmlight, `label index:value ...`; "
             f"got {shown!r} ({reason})"
         ) from None
     return X, y
@@ -120,13 +143,32 @@ def read_csv(
     try:
         table = parse(lines)
     except ValueError:
-        k, line = lines[first_bad(lines, parse)]
+        k, line = lines[_first_bad(lines, parse)]
         raise ValueError(
             f"{path}, line {k}: expected {columns} numbers separated by commas; got {line[:60]!r}"
         ) from None
     if words is not None:
         return table, words
     return np.delete(table, label, axis=1), table[:, label]
+
+
+def map_npy(path: pathlib.Path) -> np.ndarray:
+    """A matrix with the label in its last column, mapped: rows are read when they are asked for."""
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path}: expected a matrix of numbers as npy ({error})") from None
+    if (
+        table.ndim != 2
+        or table.shape[0] < 1
+        or table.shape[1] < 2
+        or table.dtype.kind not in "fiub"
+    ):
+        raise ValueError(
+            f"{path}: expected a matrix of numbers with the label in its last column; got "
+            f"{table.dtype} of shape {table.shape}"
+        )
+    return table
 
 
 def read_npz(path: pathlib.Path) -> tuple[Any, np.ndarray]:

@@ -58,7 +58,7 @@ def on_axis(function: Callable, mesh: Mesh | None, axis: str, in_specs: Any, out
     if mesh is None or axis not in mesh.axis_names:
         return function
     around = jax.sharding.get_abstract_mesh()  # not empty inside a function of the other axis
-    return jax.shard_map(
+    run = jax.shard_map(
         function,
         mesh=mesh if around.empty else None,
         in_specs=in_specs,
@@ -66,3 +66,5 @@ def on_axis(function: Callable, mesh: Mesh | None, axis: str, in_specs: Any, out
         axis_names={axis},
         check_vma=False,
     )
+    # called outside of jit, jax 0.10.2 cannot run a function of one of two axes
+    return jax.jit(run) if around.empty and len(mesh.axis_names) > 1 else run

@@ -18,6 +18,8 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
+from jaxopt_svm.mesh.last_words import say_before_the_end
+
 __all__ = ["agree", "first_process", "start_processes"]
 
 SILENCE = 10  # seconds without a heartbeat after which a process counts as dead
@@ -54,6 +56,8 @@ def start_processes(
         _check_address(address, listens=process == 0)
     # gloo is the way between processes on CPUs; devices of other kinds ignore it
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    late = f"coordinator: the job was not complete within {patience} seconds ({address or 'jax'})"
+    say_before_the_end(late)
     try:
         jax.distributed.initialize(
             coordinator,
@@ -69,11 +73,12 @@ def start_processes(
             f"set {COORDINATOR} as jax documents)"
         ) from None
     except RuntimeError as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"coordinator: no job with all {processes} processes at {address} within {patience} "
-            f"seconds ({reason})"
-        ) from None
+        raise ValueError(f"{late}: {str(error).splitlines()[0]}") from None
+    say_before_the_end(
+        f"process {jax.process_index()} of {jax.process_count()} stops: another process of the job "
+        "died or cannot be reached (the lines above are the runtime's own report). Nothing is "
+        "wrong with this one; start the job again, with the same checkpoint if it had one"
+    )
 
 
 def _check_address(address: str, listens: bool) -> None:

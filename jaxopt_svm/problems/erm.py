@@ -19,13 +19,17 @@ Lecture "Empirical Risk Minimization", primal and dual problems.
 import dataclasses
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.sharding import Mesh
 
 from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.mesh.axes import LANES, ROWS, place
+from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.problems.split import Split
 
 __all__ = ["ERM", "balanced"]
 
@@ -75,6 +79,11 @@ class ERM:
         return self.rows.shape[1]
 
     @property
+    def divided(self) -> bool:
+        """Whether nodes have different examples."""
+        return isinstance(self.rows, Split)
+
+    @property
     def strength(self):
         """Of the l2 term a method's step shrinks w by; 0 where a ball takes its place."""
         return self.lam
@@ -103,6 +112,18 @@ class ERM:
         at = {name: (*lane(name), ROWS) for name in ("y", "c")} | {"lam": lane("lam")}
         moved = {name: place(getattr(self, name), self.mesh, *axes) for name, axes in at.items()}
         return dataclasses.replace(self, **moved)
+
+    def identity(self) -> Any:
+        """What a checkpoint knows the problem by, on whatever nodes and devices it is: rows of zero
+        weight at the end, which fill nodes up, do not count."""
+        y, c, lam = fetch((self.y, self.c, self.lam))
+        lead = {name: int(name in self.lanes and lam.ndim > 0) for name in ("y", "c")}
+        used = np.flatnonzero(np.any(np.atleast_2d(c) > 0, axis=0))
+        own = (slice(used[-1] + 1),) if used.size else (slice(None),)
+        y, c = y[(slice(None),) * lead["y"] + own], c[(slice(None),) * lead["c"] + own]
+        facts = (self.d, self.labels, self.intercept, self.lanes)
+        digest = fetch(jax.jit(lambda rows: rows.digest())(self.rows))
+        return str(facts), (digest, y, c, lam, self.loss, self.regularizer)
 
     def origin(self) -> Point:
         """w = 0 and alpha = 0: feasible for every loss and every lam."""

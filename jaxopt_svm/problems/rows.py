@@ -33,6 +33,28 @@ NARROW = 512  # features: with so few, dense rows are faster than sparse ones
 CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
 
 
+def _mixed(h):
+    """A bijection of 32-bit words that spreads every bit (MurmurHash3's last step)."""
+    h = (h ^ (h >> 16)) * jnp.uint32(0x85EBCA6B)
+    h = (h ^ (h >> 13)) * jnp.uint32(0xC2B2AE35)
+    return h ^ (h >> 16)
+
+
+def entries_digest(values, rows, columns) -> Array:
+    """(2,) words that tell matrices apart: a sum over the entries that are not zero, modulo 2^32,
+    so neither their order nor how they are stored or divided matters."""
+    words = lax.bitcast_convert_type(values, jnp.uint32)
+    words = words.reshape(*values.shape, -1)
+
+    def one(seed: int):
+        h = _mixed(_mixed(rows.astype(jnp.uint32) ^ jnp.uint32(seed)) ^ columns.astype(jnp.uint32))
+        for k in range(words.shape[-1]):
+            h = _mixed(h ^ words[..., k])
+        return jnp.sum(jnp.where(values != 0, h, jnp.uint32(0)), dtype=jnp.uint32)
+
+    return jnp.stack([one(0x9E3779B9), one(0x7F4A7C15)])
+
+
 def _seen(w, through):
     """What a product sees: w itself, or an elementwise map of one array or of several."""
     if through is None:
@@ -160,6 +182,12 @@ class Dense:
 
     def toarray(self):
         return self.X
+
+    def digest(self, first=0):
+        """``entries_digest`` of these rows, the first of which is row ``first``."""
+        n, d = self.shape
+        rows = first + jnp.arange(n, dtype=jnp.int32)
+        return entries_digest(self.X, rows[:, None], jnp.arange(d, dtype=jnp.int32)[None, :])
 
 
 @pytree
@@ -311,6 +339,9 @@ class Padded:
 
     def toarray(self):
         return self.matvec(jnp.eye(self.d, dtype=self.vals.dtype))
+
+    def digest(self, first=0):
+        return entries_digest(self.vals, (first + self.owner)[:, None], self.cols)
 
 
 def make_dense(X: np.ndarray | Array) -> Dense:

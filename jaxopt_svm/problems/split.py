@@ -129,6 +129,10 @@ class Split:
     def toarray(self):
         return self.each(lambda rows: rows.toarray()).reshape(self.shape)
 
+    def digest(self):
+        firsts = jnp.arange(self.nodes, dtype=jnp.int32) * (self.shape[0] // self.nodes)
+        return self.summed(lambda rows, first: rows.digest(first), (firsts,))
+
     # --- what nodes cannot answer ---------------------------------------------------------------
 
     def _refuse(self, *_):

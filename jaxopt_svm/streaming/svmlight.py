@@ -5,7 +5,6 @@ named before anything is solved) and keeps, for each row, its label, its number 
 the byte where it starts: three numbers a row. Blank lines and comments are not rows.
 """
 
-import io
 import os
 import pathlib
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxopt_svm.core.solution import Unreadable
-from jaxopt_svm.data.extra import need
-from jaxopt_svm.data.files import OPENERS, first_bad
+from jaxopt_svm.data.files import OPENERS, parse_svmlight
 from jaxopt_svm.problems.rows import NARROW
 from jaxopt_svm.streaming.sources import read_range
 
@@ -32,7 +30,6 @@ class Svmlight:
         self.path, self.name, self.columns = pathlib.Path(path), str(path), columns
         if self.path.suffix in OPENERS:
             raise ValueError(f"{path}: a packed file has no place to start reading; unpack it")
-        self._parse = need("sklearn.datasets", "reading svmlight files").load_svmlight_file
         labels, lengths, starts, lines = [], [], [], []
         least, most = np.inf, -1
         for first, number, block in self._blocks():
@@ -77,17 +74,10 @@ class Svmlight:
 
     def _read(self, block: bytes, number: int) -> tuple[Any, np.ndarray]:
         """Rows and labels of some lines, indices as they are written; a bad line is named."""
-        parse = lambda text: self._parse(io.BytesIO(text), zero_based=True)
         try:
-            X, y = parse(block)
+            X, y = parse_svmlight(block, self.path, first=number - 1, zero_based=True)
         except ValueError as error:
-            lines = block.splitlines()
-            bad = first_bad(lines, lambda some: parse(b"\n".join(some)))
-            shown = lines[bad][:60].decode(errors="replace")
-            raise Unreadable(
-                f"{self.name}, line {number + bad}: expected svmlight, `label index:value ...`; "
-                f"got {shown!r} ({error})"
-            ) from None
+            raise Unreadable(str(error)) from None
         if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
             rows = np.repeat(np.arange(len(y)), np.diff(X.indptr))[~np.isfinite(X.data)]
             bad = min([*rows, *np.flatnonzero(~np.isfinite(y))])

@@ -77,8 +77,9 @@ class FrankWolfe(LabelCache):
         # 1. decode, and find every label its slot
         value, label = problem.oracles(w)
         slot, room = jax.vmap(find_slot, (0, 0, None, 0))(state.labels, state.masses, False, label)
-        at = jnp.arange(problem.n), slot
-        labels = state.labels.at[at].set(jnp.where(_like(room, label), label, state.labels[at]))
+        # example by example: tables that are divided over devices stay where they are
+        put = lambda own, slot, room, label: own.at[slot].set(jnp.where(room, label, own[slot]))
+        labels = jax.vmap(put)(state.labels, slot, room, label)
         # 2., 3.
         g = problem.c @ value - L + problem.lam * (w @ w)
         corner = Mixture(label[:, None], jnp.ones_like(problem.c)[:, None])
@@ -91,7 +92,7 @@ class FrankWolfe(LabelCache):
         return LabelState(
             w=(1 - t) * w + t * w_s,
             labels=labels,
-            masses=((1 - t) * state.masses).at[at].add(t),
+            masses=jax.vmap(lambda own, slot: own.at[slot].add(t))((1 - t) * state.masses, slot),
             gaps=(),
             visits=state.visits + problem.n,
             calls=state.calls + problem.n,
@@ -106,7 +107,3 @@ class FrankWolfe(LabelCache):
         if limits is None:
             return None
         return 8 * limits.feature**2 / (problem.lam * (jnp.asarray(t, problem.c.dtype) + 2))
-
-
-def _like(room, label):
-    return room.reshape(-1, *(1,) * (label.ndim - 1))

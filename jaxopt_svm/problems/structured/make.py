@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
+from jaxopt_svm.mesh.axes import ROWS, checked, place, size
 from jaxopt_svm.problems.make import is_sparse, weights_and_lam, working_dtype
 from jaxopt_svm.problems.structured.chain import Chain
 from jaxopt_svm.problems.structured.checks import (
@@ -40,6 +43,7 @@ def make_structured(
     dtype: Any = None,
     labels: tuple | None = None,
     bias: bool = False,
+    mesh: Mesh | None = None,
 ) -> Structured:
     """lam/2 ||w||^2 + sum_i c_i max_y H_i(y; w) for a model of your own.
 
@@ -50,20 +54,32 @@ def make_structured(
       weights: (n,) importance of the examples, any scale.
       dtype: of w; jax's default float unless given.
       labels, bias: kept for ``decode``; what the labels were called, a constant feature appended.
+      mesh: devices that share the examples (axis "rows", whose decodings are then their own) or the
+        lanes of a sweep (axis "lanes"), of one process; examples of zero weight fill the devices.
     """
     if isinstance(model, type) or not isinstance(model, Model):
         raise ValueError(f"model: expected an instance of a class of Model; got {model!r}")
     n = np.shape(y)[0]
     dtype = jnp.zeros(0).dtype if dtype is None else dtype
     c, value = weights_and_lam(weights, lam, C, n, dtype)
+    y = jnp.asarray(y)
+    if mesh is not None:
+        mesh = checked(mesh)
+        if jax.process_count() > 1:
+            raise ValueError("mesh: structured problems are for the devices of one process")
+        fill = -n % size(mesh, ROWS)
+        more = lambda a: jnp.concatenate([a, jnp.repeat(a[-1:], fill, axis=0)]) if fill else a
+        x, y, c = *jax.tree.map(more, (x, y)), jnp.pad(c, (0, fill))
+        (x, y, c), model = place((x, y, c), mesh, ROWS), place(model, mesh)
     return Structured(
         model=model,
         x=x,
-        y=jnp.asarray(y),
+        y=y,
         c=c,
         lam=value,
         labels=labels,
         bias=bias,
+        mesh=mesh,
     )
 
 
@@ -95,12 +111,13 @@ def make_multiclass(
     weights: Any = None,
     bias: bool = False,
     classes: int | Sequence | np.ndarray | None = None,
+    mesh: Mesh | None = None,
 ) -> Structured:
     """Crammer and Singer's multiclass SVM: one of K labels an example.
 
     Args:
       X: (n, F) numpy, jax or scipy.sparse matrix. y: (n,) labels of any kind.
-      lam, C, weights: see ``make_structured``.
+      lam, C, weights, mesh: see ``make_structured``.
       cost: (K, K), cost[y, y'] of saying y' for y, zero diagonal; 1 - I unless given.
       bias: append a constant feature (it is regularised as the others).
       classes: the labels that occur unless given; K for labels 0..K-1, or their names.
@@ -115,7 +132,16 @@ def make_multiclass(
     model = Multiclass(jnp.asarray(check_cost(cost, K), dtype), F=X.shape[1] + bias)
     y = codes.astype(smallest_int(K))
     return make_structured(
-        model, tokens, y, lam=lam, C=C, weights=weights, dtype=dtype, labels=names, bias=bias
+        model,
+        tokens,
+        y,
+        lam=lam,
+        C=C,
+        weights=weights,
+        dtype=dtype,
+        labels=names,
+        bias=bias,
+        mesh=mesh,
     )
 
 
@@ -152,13 +178,14 @@ def make_chain(
     ends: bool = False,
     weights: Any = None,
     classes: int | Sequence | np.ndarray | None = None,
+    mesh: Mesh | None = None,
 ) -> Structured:
     """A structured SVM for sequences: a label for each token, with a transition table.
 
     Args:
       X: a list of n matrices (T_i, F), numpy or scipy.sparse, or one padded array (n, T, F).
       y: a list of n arrays of T_i labels of any kind, or (n, T).
-      lam, C, weights: see ``make_structured``.
+      lam, C, weights, mesh: see ``make_structured``.
       mask: (n, T), True at real tokens, for a padded array; padding is at the end.
       cost: (K, K), loss of one token, zero diagonal; 1 - I unless given.
       hamming: "count" adds the losses of the tokens, "mean" divides by the length.
@@ -168,7 +195,16 @@ def make_chain(
     x, codes, fields, names, dtype = _nodes(X, y, None, mask, cost, hamming, bias, classes)
     model = Chain(**fields, ends=ends)
     return make_structured(
-        model, x, codes, lam=lam, C=C, weights=weights, dtype=dtype, labels=names, bias=bias
+        model,
+        x,
+        codes,
+        lam=lam,
+        C=C,
+        weights=weights,
+        dtype=dtype,
+        labels=names,
+        bias=bias,
+        mesh=mesh,
     )
 
 
@@ -186,6 +222,7 @@ def make_tree(
     tables: str = "shared",
     weights: Any = None,
     classes: int | Sequence | np.ndarray | None = None,
+    mesh: Mesh | None = None,
 ) -> Structured:
     """A structured SVM for rooted trees: a label for each node, with a table on the edges.
 
@@ -205,5 +242,14 @@ def make_tree(
         count = max(1, x.mask.shape[1] - 1)
     model = Tree(**fields, tables=count)
     return make_structured(
-        model, x, codes, lam=lam, C=C, weights=weights, dtype=dtype, labels=names, bias=bias
+        model,
+        x,
+        codes,
+        lam=lam,
+        C=C,
+        weights=weights,
+        dtype=dtype,
+        labels=names,
+        bias=bias,
+        mesh=mesh,
     )

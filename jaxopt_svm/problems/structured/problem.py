@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.sharding import Mesh, PartitionSpec
 
 from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
+from jaxopt_svm.mesh.axes import LANES, ROWS, on_axis, place, size
 from jaxopt_svm.problems.structured.mixture import Mixture, feasible
 from jaxopt_svm.problems.structured.model import inner
 
@@ -68,6 +70,7 @@ class Structured:
     labels: tuple | None = static(default=None)  # what labels 0, 1, ... were called
     bias: bool = static(default=False)  # the last feature is an appended constant
     lanes: tuple[str, ...] = static(default=("lam",))  # fields with a leading axis in a batch
+    mesh: Mesh | None = static(default=None)  # devices that share examples or lanes
 
     hinge = True  # the loss of an example is a maximum over labels
 
@@ -83,6 +86,16 @@ class Structured:
         return self.c.shape[0]
 
     @property
+    def divided(self) -> bool:
+        """Whether devices have different examples."""
+        return self.mesh is not None and ROWS in self.mesh.axis_names
+
+    def placed(self) -> "Structured":
+        """lam where the mesh wants it; the examples are there already."""
+        axes = (LANES,) if jnp.ndim(self.lam) else ()
+        return dataclasses.replace(self, lam=place(self.lam, self.mesh, *axes))
+
+    @property
     def d(self) -> int:
         return self.model.size
 
@@ -91,6 +104,11 @@ class Structured:
 
     def take(self, index) -> Example:
         """An example, or the examples of a block; an index beyond n repeats the last (mask it)."""
+        if self.divided:
+            raise ValueError(
+                f"it visits single examples, and these are divided over {size(self.mesh, ROWS)} "
+                "devices; use FrankWolfe, BMRM, OCA or Subgradient, which decode all of them"
+            )
         get = lambda a: a.at[index].get(mode="clip")
         return Example(*jax.tree.map(get, (self.x, self.y, self.c)))
 
@@ -106,14 +124,14 @@ class Structured:
         scores = self.potentials(w, example)
         best, label = self.model.decode(scores, example.x)
         truth = self.model.score(scores, example.x, example.y)
-        return Oracle(best - truth, label.astype(self.y.dtype))
+        return Oracle(best - truth, label.astype(example.y.dtype))
 
     def slope(self, theta, example: Example):
         """The slope of one example's loss in theta, mu(u) - mu(y_i), and u = argmax_y H_i."""
         scores = jax.tree.map(jnp.add, theta, self.model.loss(example.x, example.y))
         label = self.model.decode(scores, example.x)[1]
         found, truth = (self.model.statistics(example.x, y) for y in (label, example.y))
-        return jax.tree.map(jnp.subtract, found, truth), label.astype(self.y.dtype)
+        return jax.tree.map(jnp.subtract, found, truth), label.astype(example.y.dtype)
 
     def statistics(self, example: Example, dual):
         """mu_i of one example's share of a feasible dual point."""
@@ -128,50 +146,63 @@ class Structured:
 
     # all examples, in blocks
 
-    def _over_blocks(self, visit, dual=None):
-        """visit(block, its dual) -> (sums, each): sums added up over blocks, each stacked (n, ...).
+    def _over_blocks(self, visit, dual=None, *shared):
+        """visit(problem without examples, block, its dual, *shared) -> (sums, each): sums added up
+        over blocks, and over devices; each stacked (n, ...).
 
         The last block is filled up with examples of weight 0.
         """
-        size = min(self.n, BLOCK)
-        index = jnp.arange(-(-self.n // size) * size, dtype=jnp.int32).reshape(-1, size)
+        light = dataclasses.replace(self, x=None, y=None, c=None)
 
-        def one(index):
-            block = self.take(index)
-            block = block._replace(c=jnp.where(index < self.n, block.c, 0))
-            return visit(block, jax.tree.map(lambda a: a.at[index].get(mode="clip"), dual))
+        def run(own, dual, light, *shared):
+            n = own.c.shape[0]
+            size = min(n, BLOCK)
+            index = jnp.arange(-(-n // size) * size, dtype=jnp.int32).reshape(-1, size)
 
-        def step(total, index):
-            sums, each = one(index)
-            return jax.tree.map(jnp.add, total, sums), each
+            def one(index):
+                block, its = jax.tree.map(lambda a: a.at[index].get(mode="clip"), (own, dual))
+                block = block._replace(c=jnp.where(index < n, block.c, 0))
+                return visit(light, block, its, *shared)
 
-        shapes, _ = jax.eval_shape(one, index[0])
-        zero = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
-        sums, each = lax.scan(step, zero, index)
-        return sums, jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:])[: self.n], each)
+            def step(total, index):
+                sums, each = one(index)
+                return jax.tree.map(jnp.add, total, sums), each
+
+            shapes, _ = jax.eval_shape(one, index[0])
+            zero = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+            sums, each = lax.scan(step, zero, index)
+            sums = lax.psum(sums, ROWS) if self.divided else sums
+            return sums, jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:])[:n], each)
+
+        own, common = PartitionSpec(ROWS), PartitionSpec()
+        specs = (own, own, common, *(common for _ in shared))
+        given = (Example(self.x, self.y, self.c), dual, light, *shared)
+        return on_axis(run, self.mesh, ROWS, specs, (common, own))(*given)
 
     def lift(self, block: Example, mu) -> Array:
         """sum_i c_i psi(x_i, mu_i) over a block: the transpose of its potentials."""
         mu = jax.tree.map(lambda m: m * block.c.reshape(-1, *(1,) * (m.ndim - 1)), mu)
         potentials = lambda w: jax.vmap(self.model.potentials, (None, 0))(w, block.x)
-        w = jax.ShapeDtypeStruct((self.d,), self.c.dtype)
+        w = jax.ShapeDtypeStruct((self.d,), self.lam.dtype)
         return jax.linear_transpose(potentials, w)(mu)[0]
 
     def oracles(self, w) -> Oracle:
         """All n decodings."""
-        decode = jax.vmap(self.oracle, (None, 0))
-        return self._over_blocks(lambda block, _: ((), decode(w, block)))[1]
+        visit = lambda me, block, _, w: ((), jax.vmap(me.oracle, (None, 0))(w, block))
+        return self._over_blocks(visit, None, w)[1]
 
     def rebuild(self, dual) -> Array:
         """sum_i c_i [psi(x_i, y_i) - psi(x_i, mu_i)] = lam w(mu), from a feasible dual point."""
-        difference = jax.vmap(self.difference)
-        visit = lambda block, dual: (self.lift(block, difference(block, dual)), ())
+        visit = lambda me, block, dual: (me.lift(block, jax.vmap(me.difference)(block, dual)), ())
         return self._over_blocks(visit, dual)[0]
 
     def lost(self, dual) -> Array:
         """L = sum_i c_i l(y_i, mu_i), from a feasible dual point."""
-        each = lambda e, dual: inner(self.model.loss(e.x, e.y), self.statistics(e, dual))
-        visit = lambda block, dual: (jnp.sum(block.c * jax.vmap(each)(block, dual)), ())
+
+        def visit(me, block, dual):
+            each = lambda e, dual: inner(me.model.loss(e.x, e.y), me.statistics(e, dual))
+            return jnp.sum(block.c * jax.vmap(each)(block, dual)), ()
+
         return self._over_blocks(visit, dual)[0]
 
     def w_of(self, dual) -> Array:
@@ -209,23 +240,29 @@ class Structured:
     def risk(self, w) -> Array:
         """sum_i c_i l(y_i, h(x_i; w)): the task loss of predicting, without the margin."""
 
-        def one(example):
-            model, x, y = self.model.plain(example.x, example.y)
-            label = model.decode(model.potentials(w, x), x)[1]
-            return model.score(model.loss(x, y), x, label)
+        def visit(me, block, _, w):
+            def one(example):
+                model, x, y = me.model.plain(example.x, example.y)
+                label = model.decode(model.potentials(w, x), x)[1]
+                return model.score(model.loss(x, y), x, label)
 
-        return self._over_blocks(lambda block, _: (block.c @ jax.vmap(one)(block), ()))[0]
+            return block.c @ jax.vmap(one)(block), ()
+
+        return self._over_blocks(visit, None, w)[0]
 
     def gaps(self, w, dual) -> Array:
         """(n,) G_i at any w; sum_i c_i G_i is the gap when w = w(mu)."""
         dual = self.complete(Point(w, dual)).dual
 
-        def one(example, dual):
-            scores = self.potentials(w, example)
-            best, _ = self.model.decode(scores, example.x)
-            return best - inner(scores, self.statistics(example, dual))
+        def visit(me, block, dual, w):
+            def one(example, dual):
+                scores = me.potentials(w, example)
+                best, _ = me.model.decode(scores, example.x)
+                return best - inner(scores, me.statistics(example, dual))
 
-        return self._over_blocks(lambda *block: ((), jax.vmap(one)(*block)), dual)[1]
+            return (), jax.vmap(one)(block, dual)
+
+        return self._over_blocks(visit, dual, w)[1]
 
     def limits(self) -> Limits | None:
         """Dm and l_max over all examples, or None for a model that does not know them."""
@@ -266,21 +303,21 @@ class Structured:
         """
         w, dual = self.complete(point)
 
-        def one(example, dual):
-            found = self.oracle(w, example)
-            away = self.difference(example, dual)
-            lost = -inner(self.model.loss(example.x, example.y), away)
+        def one(me, w, example, dual):
+            found = me.oracle(w, example)
+            away = me.difference(example, dual)
+            lost = -inner(me.model.loss(example.x, example.y), away)
             # lengths of the features that rounding multiplies: of the decoded label and of mu
-            truth, other = (self.model.statistics(example.x, y) for y in (example.y, found.label))
+            truth, other = (me.model.statistics(example.x, y) for y in (example.y, found.label))
             moved = jax.tree.map(jnp.subtract, truth, other)
-            lengths = (jnp.sqrt(self.model.sqnorm(example.x, mu)) for mu in (moved, away))
+            lengths = (jnp.sqrt(me.model.sqnorm(example.x, mu)) for mu in (moved, away))
             return away, (found.value, lost, jnp.abs(found.value) + jnp.abs(lost), *lengths)
 
-        def visit(block, dual):
-            away, numbers = jax.vmap(one)(block, dual)
-            return (self.lift(block, away), [jnp.sum(block.c * x) for x in numbers]), ()
+        def visit(me, block, dual, w):
+            away, numbers = jax.vmap(one, (None, None, 0, 0))(me, w, block, dual)
+            return (me.lift(block, away), [jnp.sum(block.c * x) for x in numbers]), ()
 
-        (u, (hinge, lost, terms, of_label, of_mu)), _ = self._over_blocks(visit, dual)
+        (u, (hinge, lost, terms, of_label, of_mu)), _ = self._over_blocks(visit, dual, w)
         penalty, conj = self.lam / 2 * (w @ w), u @ u / (2 * self.lam)
         primal, bound = penalty + hinge, lost - conj
         products = of_label * jnp.linalg.norm(w) + of_mu * jnp.linalg.norm(u) / self.lam

@@ -63,13 +63,14 @@ class Softened(Structured):
     def primal(self, w) -> Array:
         w = jnp.asarray(w)
         each = jax.vmap(self.value, (None, 0))
-        total, _ = self._over_blocks(lambda block, _: (block.c @ each(w, block), ()))
+        total, _ = self._over_blocks(lambda me, block, _: (block.c @ each(w, block), ()))
         return self.lam / 2 * (w @ w) + total
 
     def rebuild(self, dual) -> Array:
         """lam w(v)."""
 
-        def visit(block, _):
+        def visit(me, block, _):
+            del me
             one = lambda e: self.slope(self.model.potentials(dual, e.x), e)[0]
             return self.lift(block, jax.vmap(one)(block)), ()
 
@@ -119,7 +120,8 @@ class Softened(Structured):
             lengths = (jnp.sqrt(model.sqnorm(x, m)) for m in (moved, away))
             return away, (total - score, total_v - inside, terms, *lengths)
 
-        def visit(block, _):
+        def visit(me, block, _):
+            del me
             away, numbers = jax.vmap(one)(block)
             return (self.lift(block, away), [jnp.sum(block.c * a) for a in numbers]), ()
 
@@ -142,6 +144,8 @@ def _soften(problem: Structured, tau: float, rho: float, name: str) -> Softened:
         if not (np.isfinite(value) and value >= 0) or (word == "tau" and value == 0):
             wanted = "a positive number" if word == "tau" else "a number >= 0"
             raise ValueError(f"{word}: expected {wanted}; got {value!r}")
+    if problem.mesh is not None:
+        raise ValueError(f"{name}: not on a mesh; make the structured problem without mesh=")
     fields = {f.name: getattr(problem, f.name) for f in dataclasses.fields(Structured)}
     as_leaf = lambda a: jnp.asarray(a, problem.c.dtype)
     return Softened(**fields, tau=as_leaf(tau), rho=as_leaf(rho))
