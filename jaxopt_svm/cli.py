@@ -9,7 +9,7 @@ import string
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jax
 import numpy as np
@@ -123,7 +123,7 @@ def parse_bytes(text: str) -> float:
         raise ValueError(f"--memory-rows: expected a size such as 20MB; got {text!r}") from None
 
 
-def _streamed(args, loss, mesh) -> Any:
+def _streamed(args, loss, mesh) -> js.Streamed:
     """The problem of a file whose rows stay on disk."""
     if mesh is not None:
         raise ValueError("--memory-rows: rows on disk are read by one process with one device")
@@ -187,7 +187,7 @@ def _sweep(args) -> None:
         raise ValueError(f"{error}; they are in {save} as well") from None
     seconds = time.perf_counter() - started
     # 4. what was found
-    if X is None:
+    if isinstance(problem, js.Streamed):
         train = problem.with_lam(lams).errors(solution.w)
     else:
         train = _errors(problem, solution, X, y, apart)
