@@ -33,6 +33,7 @@ HELPERS = (
     "peers",
     "report",
     "report_figures",
+    "scale_worker",
     "zoo",
 )
 MISSING, TOO_SHORT = 3, 4  # exit codes: a data set is not here; the budget gave no answer

@@ -17,7 +17,7 @@ from jaxopt_svm.core.sampling import (
     Uniform,
 )
 from jaxopt_svm.core.sets import Bucket, Distributed, Independent, Partition
-from jaxopt_svm.core.solution import Solution, Status, Trace, load, save
+from jaxopt_svm.core.solution import Solution, Status, Trace, Unreadable, load, save
 from jaxopt_svm.gp.bayes import Posterior, logistic_posterior
 from jaxopt_svm.gp.classification import (
     GPClassifier,
@@ -196,6 +196,8 @@ from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.selection.cross_validation import CrossValidation, cross_validate
 from jaxopt_svm.selection.implicit import ValidationSlope, validation_slope
 from jaxopt_svm.selection.lam_max import closed_form, lam_max
+from jaxopt_svm.streaming.make import make_streamed
+from jaxopt_svm.streaming.problem import Streamed
 from jaxopt_svm.wrappers import gradient_estimators
 from jaxopt_svm.wrappers.averaged import Averaged, PolynomialMean, SuffixMean, UniformMean
 from jaxopt_svm.wrappers.averages import (
@@ -318,6 +320,9 @@ __all__ = [
     "lam_grid",
     "load",
     "make_erm",
+    "make_streamed",
+    "Streamed",
+    "Unreadable",
     "msdca",
     "list_methods",
     "path",

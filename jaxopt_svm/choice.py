@@ -17,15 +17,16 @@ from jaxopt_svm.methods.second_order.alm_newton import ALMNewton
 from jaxopt_svm.methods.second_order.newton import Newton
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import Hinge
-from jaxopt_svm.problems.rows import Dense, make_dense
+from jaxopt_svm.problems.rows import NARROW, Dense, make_dense
 from jaxopt_svm.problems.split import Split, are_dense
+from jaxopt_svm.streaming.problem import Streamed
 from jaxopt_svm.wrappers.shrinking import Shrinking
 
 __all__ = ["RULES", "Rule", "densified", "rule_for"]
 
 FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
 LOCAL = 512  # examples of a node between two exchanges: few exchanges, hardly more passes
-NARROW, CELLS = 512, 100_000_000  # sparse rows of so few features are made dense, up to this size
+CELLS = 100_000_000  # narrow sparse rows are made dense, up to this size
 
 
 class Rule(NamedTuple):
@@ -101,6 +102,12 @@ def densified(problem: ERM) -> ERM:
 
 def rule_for(problem: ERM) -> Rule:
     return next(rule for rule in RULES if rule.applies(problem))
+
+
+@plan
+def choose_for_streamed(problem: Any) -> tuple[Any, Any] | None:
+    """Rows on disk: exact coordinate steps make the most of a row that has been read."""
+    return (problem, SDCA()) if isinstance(problem, Streamed) else None
 
 
 @plan

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import string
 import sys
 import time
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ LOSSES = {
     "squared": js.Squared,
     "absolute": js.Absolute,
 }
+UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 EXAMPLES = """\
 examples:
   python -m jaxopt_svm sweep                                   16 values of lambda on breast_cancer
@@ -45,6 +47,7 @@ examples:
   python -m jaxopt_svm sweep digits --holdout 0.2 --html results/digits.html
   python -m jaxopt_svm sweep mine.csv --loss logistic --intercept penalised --lams 1e-3
   python -m jaxopt_svm sweep diabetes --loss squared --json
+  python -m jaxopt_svm sweep X.npy --labels y.npy --memory-rows 2GB --scratch /big/disk
   python -m jaxopt_svm cv satimage --folds 5 --plot results/satimage.png
   python -m jaxopt_svm methods
   python -m jaxopt_svm data
@@ -110,6 +113,32 @@ def _errors(problem, solution, X, y, apart: bool) -> np.ndarray:
     return distributed.pooled_errors(wrong, regression, apart)
 
 
+def parse_bytes(text: str) -> float:
+    """``20MB``: a number, and perhaps a unit."""
+    number = text.rstrip(string.ascii_letters)
+    unit = text[len(number) :].upper().removesuffix("B")
+    try:
+        return float(number) * UNITS[unit]
+    except (ValueError, KeyError):
+        raise ValueError(f"--memory-rows: expected a size such as 20MB; got {text!r}") from None
+
+
+def _streamed(args, loss, mesh) -> js.Streamed:
+    """The problem of a file whose rows stay on disk."""
+    if mesh is not None:
+        raise ValueError("--memory-rows: rows on disk are read by one process with one device")
+    if args.holdout is not None:
+        raise ValueError("--holdout: takes rows out of memory; not with --memory-rows")
+    return js.make_streamed(
+        args.data,
+        args.labels,
+        memory=parse_bytes(args.memory_rows),
+        scratch=args.scratch,
+        loss=loss,
+        intercept=args.intercept,
+    )
+
+
 def _sweep(args) -> None:
     # 1. everything that can be refused is refused before anything is read or compiled
     lams = parse_lams(args.lams)
@@ -120,33 +149,50 @@ def _sweep(args) -> None:
     html = None if args.html is None else _writable("--html", args.html)
     if plot is not None:
         plots.check_format(plot)
+    for option in ("labels", "scratch"):
+        if args.memory_rows is None and getattr(args, option) is not None:
+            raise ValueError(f"--{option}: goes with --memory-rows, for rows that stay on disk")
     set_up_jax(x64=not args.float32)
     mesh = distributed.join(args)
     # 2. the problem; in a job of several processes, this one's rows of it
-    data, apart = distributed.load_own(args.data, mesh)
-    data = data._replace(X=data.X.astype(np.float32 if args.float32 else np.float64))
-    X, y, X_out, y_out = data.X, data.y, None, None
-    if args.holdout is not None:
-        cut = lambda: _split(data, args.holdout, args.seed, not loss.regression)
-        X, X_out, y, y_out = distributed.together(cut, apart)
-    problem = js.make_erm(X, y, loss=loss, intercept=args.intercept, mesh=mesh)
+    X, y, X_out, y_out = None, None, None, None
+    if args.memory_rows is not None:
+        data, apart = Dataset(None, None, pathlib.Path(args.data).name, "read in chunks"), False
+        problem = _streamed(args, loss, mesh)
+    else:
+        data, apart = distributed.load_own(args.data, mesh)
+        data = data._replace(X=data.X.astype(np.float32 if args.float32 else np.float64))
+        X, y = data.X, data.y
+        if args.holdout is not None:
+            cut = lambda: _split(data, args.holdout, args.seed, not loss.regression)
+            X, X_out, y, y_out = distributed.together(cut, apart)
+        problem = js.make_erm(X, y, loss=loss, intercept=args.intercept, mesh=mesh)
     # 3. the solve
     started = time.perf_counter()
-    solution = js.sweep(
-        problem,
-        lams,
-        method,
-        rtol=args.rtol,
-        max_passes=args.max_passes,
-        key=jax.random.key(args.seed),
-        progress=args.progress and first_process(),
-        checkpoint=args.checkpoint,
-    )
+    try:
+        solution = js.sweep(
+            problem,
+            lams,
+            method,
+            rtol=args.rtol,
+            max_passes=args.max_passes,
+            key=jax.random.key(args.seed),
+            progress=args.progress and first_process(),
+            checkpoint=args.checkpoint,
+        )
+    except js.Unreadable as error:
+        if save is None or error.solution is None:
+            raise
+        js.save(save, error.solution)
+        raise ValueError(f"{error}; they are in {save} as well") from None
     seconds = time.perf_counter() - started
     # 4. what was found
-    train = _errors(problem, solution, X, y, apart)
+    if isinstance(problem, js.Streamed):
+        train = problem.with_lam(lams).errors(solution.w)
+    else:
+        train = _errors(problem, solution, X, y, apart)
     held_out = None if X_out is None else _errors(problem, solution, X_out, y_out, apart)
-    counts = [X.shape[0], 0 if X_out is None else X_out.shape[0]]
+    counts = [problem.n if X is None else X.shape[0], 0 if X_out is None else X_out.shape[0]]
     rows, held_out_rows = np.sum(agree(lambda: counts) if apart else [counts], axis=0).tolist()
     used = fetch(problem.c) > 0  # nodes may be filled up with rows that do not count
     if not first_process():
@@ -156,7 +202,7 @@ def _sweep(args) -> None:
             "name": data.name,
             "note": data.note,
             "rows": rows,
-            "columns": X.shape[1],
+            "columns": problem.d - (args.intercept != "none"),
             "held_out_rows": held_out_rows,
         },
         "method": str(solution.method[0]),
@@ -339,6 +385,11 @@ def _parser() -> argparse.ArgumentParser:
         help="write a page to explore the sweep with: one file, no network",
     )
     add("--save", metavar="FILE", help="write the solutions as npz; jaxopt_svm.load reads them")
+    add("--memory-rows", metavar="SIZE", help="such as 20MB: leave the rows in the file (svmlight, "
+        "or .npy with --labels) and read them in chunks that take so much memory")  # fmt: skip
+    add("--labels", metavar="FILE", help="the labels (.npy) that go with rows in a .npy file")
+    add("--scratch", metavar="FOLDER", help="for a copy of such rows in random order: fewer passes "
+        "if the file is sorted, and no parsing after the first")  # fmt: skip
     add("--checkpoint", metavar="FILE", help="written at every record; if it is there, the sweep "
         "goes on from it, on any number of devices")  # fmt: skip
     distributed.add_options(sweep.add_argument_group("several devices or machines").add_argument)

@@ -182,3 +182,19 @@ def test_cv_refuses_before_it_solves(capsys, small, tmp_path):
         capsys, "cv", small, *CV, "--folds", "30"
     )
     assert "cannot write" in refused(capsys, "cv", small, *CV, "--plot", str(tmp_path))
+
+
+def test_rows_that_stay_on_disk(capsys, small, tmp_path):
+    table = np.loadtxt(small, delimiter=",")
+    rows, labels = tmp_path / "X.npy", tmp_path / "y.npy"
+    np.save(rows, table[:, :-1])
+    np.save(labels, table[:, -1])
+    stay = ["sweep", str(rows), "--labels", str(labels), "--memory-rows"]
+    assert cli.main([*stay, "0.5kB", *QUICK, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["data"]["rows"] == 40 and found["data"]["columns"] == 3
+    assert all(lane["status"] == "converged" for lane in found["lanes"])
+    assert all(0 < lane["train_error"] < 0.4 for lane in found["lanes"])
+    assert "--memory-rows: expected a size such as 20MB" in refused(capsys, *stay, "much")
+    assert "--holdout" in refused(capsys, *stay, "1kB", "--holdout", "0.2")
+    assert "--labels: goes with" in refused(capsys, "sweep", small, "--labels", str(labels))

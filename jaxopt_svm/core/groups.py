@@ -1,5 +1,7 @@
 """Several solves as one Solution, and how many lanes to solve at once."""
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -8,9 +10,9 @@ import numpy as np
 
 from jaxopt_svm.core import lanes
 from jaxopt_svm.core.relay import legs_of
-from jaxopt_svm.core.solution import Solution, Trace
+from jaxopt_svm.core.solution import Solution, Trace, Unreadable
 
-__all__ = ["in_order", "lanes_within", "stacked"]
+__all__ = ["in_order", "keeping", "lanes_within", "stacked"]
 
 TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
 
@@ -19,6 +21,8 @@ def lanes_within(problem: Any, method: Any, memory: float) -> int:
     """How many lanes fit into so many bytes: their states, best points and temporaries."""
     if not memory > 0:
         raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
+    if hasattr(problem, "lane_bytes"):
+        return max(1, int(memory // problem.lane_bytes()))
     legs, _ = legs_of(method)
     shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
     size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
@@ -43,6 +47,16 @@ def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
         lam=join(*(g.lam for g in groups)),
         trace=Trace(*(host(*map(pad, xs)) for xs in zip(*(g.trace for g in groups)))),
     )
+
+
+@contextlib.contextmanager
+def keeping(found: list[Solution], join: Callable[[list[Solution]], Solution]):
+    """If the data cannot be read any more, the error has what was solved before as well."""
+    try:
+        yield
+    except Unreadable as error:
+        all_of_it = found if error.solution is None else [*found, error.solution]
+        raise Unreadable(str(error), join(all_of_it) if all_of_it else None) from None
 
 
 def stacked(solutions: list[Solution]) -> Solution:

@@ -6,6 +6,7 @@ side; what a method may add to the protocol is listed at ``core.protocols.Method
 
 import dataclasses
 import functools
+import sys
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +23,7 @@ __all__ = [
     "advance",
     "begin",
     "certify",
+    "check",
     "finish",
     "first_slots",
     "has_lanes",
@@ -33,6 +35,7 @@ __all__ = [
     "over_lanes",
     "padded_width",
     "placed",
+    "runs_of",
     "samples",
     "take",
     "take_lanes",
@@ -41,6 +44,19 @@ __all__ = [
 
 BATCH = "batch"  # the lanes of a device, as an axis of vmap
 OVER = PartitionSpec(LANES)
+
+
+def runs_of(problem) -> Any:
+    """Who makes a problem's passes: this module, or the problem's own (rows that are on disk).
+
+    They are five functions: ``check``, ``begin``, ``advance``, ``finish`` and ``take``.
+    """
+    return getattr(problem, "runs", sys.modules[__name__])
+
+
+def check(method: Method, problem) -> None:
+    """Refuse, in words, before anything compiles."""
+    method.check(problem)
 
 
 def samples(problem, method: Method, state, key: Array, r):
@@ -67,8 +83,8 @@ class Best(NamedTuple):
 
     w: Any
     dual: Any
-    primal_value: Array
-    dual_value: Array
+    primal_value: Any
+    dual_value: Any
 
 
 def mesh_of(problem) -> Any:
@@ -119,7 +135,7 @@ def one_lane(problem):
     return problem if jnp.ndim(problem.lam) == 0 else take_lanes(problem, 0)
 
 
-def over_lanes(function, problem, *axes):
+def over_lanes(function, problem, *axes) -> Any:
     """``function`` itself for one lam, its vmap for a grid of them.
 
     On a mesh with an axis "lanes" every device runs its own lanes, loops and all.

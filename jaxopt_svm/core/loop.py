@@ -85,13 +85,14 @@ class Loop:
         if holding is not None and start is not None:
             method = holding(start)
         self.method, self.key, self.whole, self.grown = method, key, problem, 0
+        self.runs = lanes.runs_of(problem)
         self.batched = bool(jnp.ndim(problem.lam))
         self.count = self.active = problem.lam.shape[0] if self.batched else 1
         self.lanes = lanes.first_slots(problem)  # lane of each; slots beyond ``active`` repeat
         self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
         if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
             start = lanes.take(start, self.lanes)
-        self.state, self.best, certificate = lanes.begin(self.problem, method, start)
+        self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = 0
         self.owed = 0  # microseconds of passes since the last compilation
         self.started = time.perf_counter()
@@ -180,7 +181,7 @@ class Loop:
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
-        self.state, self.best = lanes.take((self.state, self.best), slots, self.mesh)
+        self.state, self.best = self.runs.take((self.state, self.best), slots, self.mesh)
         self.problem = lanes.placed(self.whole, self.lanes)
 
     def _retire(self) -> None:
@@ -225,12 +226,12 @@ class Loop:
             self.owed = COMPILATION  # the next method compiles anyway
             self._pack(np.arange(self.active))
         start = Point(self.best.w, self.best.dual)
-        self.state = lanes.begin(self.problem, self.method, start)[0]
+        self.state = self.runs.begin(self.problem, self.method, start)[0]
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
 
     def advance(self, count: int) -> None:
-        self.state, self.best, certificate = lanes.advance(
+        self.state, self.best, certificate = self.runs.advance(
             self.problem, self.method, self.state, self.best, self.key, self.r, count
         )
         certificate = jax.block_until_ready(certificate)
@@ -270,20 +271,32 @@ class Loop:
     def _final_certificate(self, problem, best: lanes.Best) -> Certificate:
         """Recomputed from the best pairs alone."""
         slots = lanes.first_slots(problem)
-        some = lanes.take(best, slots, self.mesh) if len(slots) > self.count else best
-        found = fetch(lanes.finish(lanes.placed(problem, slots), some))
+        some = self.runs.take(best, slots, self.mesh) if len(slots) > self.count else best
+        found = fetch(self.runs.finish(lanes.placed(problem, slots), some))
         own = (lambda x: x[: self.count]) if self.batched else (lambda x: x)
         return jax.tree.map(lambda x: jnp.asarray(own(x)), found)
 
-    def solution(self, problem) -> Solution:
-        """Everything stored, in the order of the lanes; the final certificates recomputed."""
+    def _known_certificate(self, best: lanes.Best, floors: np.ndarray) -> Certificate:
+        """Of the best pairs as they were recorded, where the data cannot be read any more."""
+        primal, dual, floor = best.primal_value, best.dual_value, np.nanmax(floors, axis=1)
+        floor = jnp.asarray(floor if self.batched else floor[0], primal.dtype)
+        return Certificate(primal, dual, primal - dual, floor)
+
+    def solution(self, problem, again: bool = True) -> Solution:
+        """Everything stored, in the order of the lanes; the final certificates recomputed.
+
+        again: False where the data cannot be read any more; the values are those of the records.
+        """
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
-        certificate = self._final_certificate(problem, best)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
+        if again:
+            certificate = self._final_certificate(problem, best)
+        else:
+            certificate = self._known_certificate(best, rows["floor"])
         names = [registry.joined(self.methods[: leg + 1]) for leg in self.last_leg]
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(

@@ -23,12 +23,12 @@ from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.groups import in_order, lanes_within, stacked
-from jaxopt_svm.core.lanes import certify, one_lane, one_pass, padded_width, samples
+from jaxopt_svm.core.groups import in_order, keeping, lanes_within, stacked
+from jaxopt_svm.core.lanes import certify, one_lane, one_pass, padded_width, runs_of, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
-from jaxopt_svm.core.solution import Solution, Status, Trace
+from jaxopt_svm.core.solution import Solution, Status, Trace, Unreadable
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
 
@@ -70,6 +70,8 @@ def run(
     """
     if isinstance(method, Relay):
         raise ValueError("run: takes one method; solve, sweep and path run a Relay")
+    if hasattr(problem, "runs"):
+        raise ValueError("run: is one compiled program; for rows on disk use solve or sweep")
     if passes % every or (within > 1 and every > 1):
         raise ValueError("run: every must divide passes, and be 1 when within > 1")
     key = _key(key)
@@ -183,7 +185,7 @@ def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> tuple[
             raise ValueError(f"{name}: expected a number >= 0; got {value!r}")
     if max_passes < 1:
         raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
-    method.check(one)
+    runs_of(problem).check(method, one)
     _check_start(one, start, lanes)
     return problem, method
 
@@ -224,6 +226,7 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     store = checkpoints.Store(checkpoint, problem, method, key, start)
     store.resume(loop)
     bar = _Progress(progress, max_passes)
+    stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
     try:
         loop.judge(rtol, atol, max_passes)
         while loop.active:
@@ -232,11 +235,15 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
             bar.update(loop)
             loop.judge(rtol, atol, max_passes)
             loop.hand_over()
+        return loop.solution(problem)
     except KeyboardInterrupt:
-        loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
+        stop()
+        return loop.solution(problem)
+    except Unreadable as error:
+        stop()
+        raise error.after(loop.solution(problem, again=False), store.path) from None
     finally:
         bar.close()
-    return loop.solution(problem)
 
 
 # --- host drivers --------------------------------------------------------------------------
@@ -310,7 +317,8 @@ def sweep(
     for k in range(0, len(lams), size):
         file = None if checkpoint is None else f"{checkpoint}.{k // size}"
         some = problem.with_lam(lams[order[k : k + size]])
-        found.append(_solve(some, method, *rest, start, progress, file))
+        with keeping(found, lambda groups: in_order(groups, order)):
+            found.append(_solve(some, method, *rest, start, progress, file))
         if (found[-1].status == Status.INTERRUPTED).any():
             break
         start = jax.tree.map(lambda x: x[-1], found[-1].point)
@@ -340,7 +348,8 @@ def path(
     found: dict[int, Solution] = {}
     for i in np.argsort(-lams, kind="stable"):
         one = problem.with_lam(lams[i])
-        found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
+        with keeping(list(found.values()), stacked):
+            found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
         start = found[i].point
         if found[i].status == Status.INTERRUPTED:
             break

@@ -12,7 +12,17 @@ import numpy as np
 
 from jaxopt_svm.core.protocols import Certificate, Point
 
-__all__ = ["Solution", "Status", "Trace", "load", "open_npz", "save", "stored_form", "write_npz"]
+__all__ = [
+    "Solution",
+    "Status",
+    "Trace",
+    "Unreadable",
+    "load",
+    "open_npz",
+    "save",
+    "stored_form",
+    "write_npz",
+]
 
 
 class Status(StrEnum):
@@ -89,6 +99,26 @@ class Solution:
             f"Solution({gap.size} lanes, {done} converged, "
             f"largest relative gap {float(np.max(self.relative_gap)):.2g})"
         )
+
+
+class Unreadable(ValueError):
+    """A part of the data cannot be read; the message names it.
+
+    solution: the best points so far if a solve was under way, with the values that the problem
+    computed when all of the data could be read; else None.
+    """
+
+    def __init__(self, message: str, solution: Solution | None = None):
+        super().__init__(message)
+        self.solution = solution
+
+    def after(self, solution: Solution, checkpoint: os.PathLike | None) -> "Unreadable":
+        """The same with what was found before, and how to go on."""
+        told = f"{self}. The best points of {int(np.max(solution.passes))} passes are in the "
+        told += "attribute `solution` of this error"
+        if checkpoint is not None:
+            told += f"; mend the data and solve again with checkpoint {checkpoint} to go on"
+        return Unreadable(told, solution)
 
 
 def write_npz(path: str | os.PathLike, arrays: dict[str, Any]) -> pathlib.Path:

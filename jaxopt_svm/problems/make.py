@@ -16,7 +16,16 @@ from jaxopt_svm.problems.regularizers import L2, ElasticNet
 from jaxopt_svm.problems.rows import Dense, Padded, make_dense, make_padded
 from jaxopt_svm.problems.spread import layout_of, spread
 
-__all__ = ["INTERCEPTS", "check_lam", "make_erm", "make_rows", "weights_and_lam"]
+__all__ = [
+    "INTERCEPTS",
+    "check_lam",
+    "checked_model",
+    "make_erm",
+    "make_rows",
+    "weights_and_lam",
+    "with_constant",
+    "working_dtype",
+]
 
 INTERCEPTS = ("none", "penalised", "free")
 
@@ -68,6 +77,14 @@ def _refuse_non_finite(name: str, values: np.ndarray | jax.Array) -> None:
         raise ValueError(f"{name}: expected finite numbers; found nan or inf, first at [{where}]")
 
 
+def with_constant(X: Any) -> Any:
+    """A CSR matrix with a column of ones behind it."""
+    (n, d), ends = X.shape, X.indptr[1:]
+    values = np.insert(X.data, ends, np.ones(n, X.dtype))
+    parts = (values, np.insert(X.indices, ends, d), X.indptr + np.arange(n + 1))
+    return type(X)(parts, shape=(n, d + 1))
+
+
 def checked_matrix(X: Any, *, constant: bool = False, dtype=None) -> Any:
     """X as finite numbers of the working precision: a CSR matrix, or an array where it was.
 
@@ -78,18 +95,11 @@ def checked_matrix(X: Any, *, constant: bool = False, dtype=None) -> Any:
     if is_sparse(X):
         X = X.tocsr().astype(dtype)
         _refuse_non_finite("X (stored values)", X.data)
-        if not constant:
-            X = X.copy()
-            X.sum_duplicates()
-            return X
-        n, d = X.shape
-        ends = X.indptr[1:]
-        parts = (
-            np.insert(X.data, ends, np.ones(n, dtype)),
-            np.insert(X.indices, ends, d),
-            X.indptr + np.arange(n + 1),
-        )
-        return type(X)(parts, shape=(n, d + 1))
+        if constant:
+            return with_constant(X)
+        X = X.copy()
+        X.sum_duplicates()
+        return X
     # narrow before testing, so that a value float32 cannot hold is caught too
     with np.errstate(over="ignore"):
         X = X.astype(dtype)
@@ -217,6 +227,32 @@ def weights_and_lam(
     return jnp.asarray(c.astype(dtype)), jnp.asarray(value, dtype)
 
 
+def checked_model(loss: Any, intercept: str, regularizer: Any) -> tuple[Any, Any]:
+    """Loss and regulariser with their defaults, after every refusal that needs no data."""
+    loss = Hinge() if loss is None else loss
+    if isinstance(loss, type) or not hasattr(loss, "dual_step"):
+        raise ValueError(f"loss: expected a loss such as js.Hinge(); got {loss!r}")
+    if intercept not in INTERCEPTS:
+        raise ValueError(f"intercept: expected one of {', '.join(INTERCEPTS)}; got {intercept!r}")
+    regularizer = L2() if regularizer is None else regularizer
+    if not isinstance(regularizer, L2 | ElasticNet):
+        raise ValueError(f"regularizer: expected js.L2() or js.ElasticNet(); got {regularizer!r}")
+    for name in ("mu", "kappa"):
+        for part in (loss, regularizer):
+            if hasattr(part, name):
+                check_lam(f"{type(part).__name__}.{name}", getattr(part, name))
+    free = intercept == "free"
+    if free and loss.vector and not loss.regression:
+        raise ValueError(
+            f'intercept: {type(loss).__name__} cannot have a "free" one, whose dual couples all '
+            'outputs of all examples; use "penalised"'
+        )
+    regularizer = (
+        L2(free=free) if isinstance(regularizer, L2) else ElasticNet(regularizer.kappa, free=free)
+    )
+    return loss, regularizer
+
+
 def make_erm(
     X: Any,
     y: Any,
@@ -251,27 +287,7 @@ def make_erm(
       nodes: parts the rows are divided into, for DisDCA: a multiple of the devices along "rows",
         one for each of them unless given.
     """
-    loss = Hinge() if loss is None else loss
-    if isinstance(loss, type) or not hasattr(loss, "dual_step"):
-        raise ValueError(f"loss: expected a loss such as js.Hinge(); got {loss!r}")
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept: expected one of {', '.join(INTERCEPTS)}; got {intercept!r}")
-    regularizer = L2() if regularizer is None else regularizer
-    if not isinstance(regularizer, L2 | ElasticNet):
-        raise ValueError(f"regularizer: expected js.L2() or js.ElasticNet(); got {regularizer!r}")
-    for name in ("mu", "kappa"):
-        for part in (loss, regularizer):
-            if hasattr(part, name):
-                check_lam(f"{type(part).__name__}.{name}", getattr(part, name))
-    free = intercept == "free"
-    if free and loss.vector and not loss.regression:
-        raise ValueError(
-            f'intercept: {type(loss).__name__} cannot have a "free" one, whose dual couples all '
-            'outputs of all examples; use "penalised"'
-        )
-    regularizer = (
-        L2(free=free) if isinstance(regularizer, L2) else ElasticNet(regularizer.kappa, free=free)
-    )
+    loss, regularizer = checked_model(loss, intercept, regularizer)
     layout = layout_of(X, mesh, nodes)
     agree = _one_process if layout is None else layout.agree
     X = _agreed_matrix(X, intercept != "none", agree)

@@ -16,9 +16,20 @@ from jax import Array, lax
 from jaxopt_svm.core.blocks import outer
 from jaxopt_svm.core.pytree import pytree, static
 
-__all__ = ["Dense", "Padded", "make_dense", "make_padded", "transposed"]
+__all__ = [
+    "NARROW",
+    "Dense",
+    "Padded",
+    "best_width",
+    "chunked",
+    "make_dense",
+    "make_padded",
+    "transposed",
+    "width_costs",
+]
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
+NARROW = 512  # features: with so few, dense rows are faster than sparse ones
 CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
 
 
@@ -356,21 +367,26 @@ def make_padded(X: Any, dtype) -> Padded:
     return jax.tree.map(jnp.asarray, chunked(X.indptr, X.indices, X.data, X.shape[1], dtype))
 
 
-def chunked(indptr, indices, data, d: int, dtype, width: int | None = None) -> Padded:
-    """Chunked rows from the three arrays of the CSR format, as numpy arrays on the host."""
+def chunked(
+    indptr, indices, data, d: int, dtype, width: int | None = None, total: int = 1
+) -> Padded:
+    """Chunked rows from the three arrays of the CSR format, as numpy arrays on the host.
+
+    total: chunks to have at least; those that no row needs hold zeros of the last row.
+    """
     n, lengths = len(indptr) - 1, np.diff(indptr)
     width = best_width(width_costs(lengths)) if width is None else width
     chunks = -(-lengths // width)
     start = np.concatenate([[0], np.cumsum(chunks)])
-    total = max(1, int(start[-1]))  # one chunk of zeros when nothing is stored at all
+    total = max(total, int(start[-1]))
     # value k of row i goes to slot k of the row's own stretch of chunks
     slot = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)
     slot = slot + np.repeat(start[:-1] * width, lengths)
     cols = np.zeros(total * width, np.int32)
     vals = np.zeros(total * width, dtype)
     cols[slot], vals[slot] = indices, data
-    owner = np.repeat(np.arange(n), chunks)
-    owner = owner if owner.size else np.zeros(1, np.int64)
+    owner = np.full(total, n - 1)
+    owner[: start[-1]] = np.repeat(np.arange(n), chunks)
     vals = vals.reshape(total, width)
     sqnorms = np.bincount(owner, (vals.astype(np.float64) ** 2).sum(1), minlength=n)
     return Padded(

@@ -1,0 +1,1 @@
+"""Rows that do not fit in memory: read in chunks, solved and certified by chunks."""
