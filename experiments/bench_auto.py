@@ -27,9 +27,9 @@ SETS = (
     ("a9a", "hinge"),
     ("mushrooms", "hinge"),
     ("mnist-10k", "hinge"),
-    ("newsgroups", "hinge"),
     ("a9a", "logistic"),
     ("synthetic:20000:54", "squared_hinge"),
+    ("newsgroups", "hinge"),
 )
 SMALL = (("digits", "hinge"), ("breast_cancer", "logistic"))
 LOSSES = {"hinge": js.Hinge(), "logistic": js.Logistic(), "squared_hinge": js.SquaredHinge()}

@@ -1,6 +1,5 @@
 """The drivers: stopping, statuses, warm starts, checkpoints, interruption, precision."""
 
-import os
 import signal
 
 import jax
@@ -135,7 +134,7 @@ def test_ctrl_c_returns_the_best_point_so_far(problem, monkeypatch):
     def interrupt(self, count):
         calls.append(count)
         if len(calls) == 4:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         advance(self, count)
 
     monkeypatch.setattr(loop.Loop, "advance", interrupt)

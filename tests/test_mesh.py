@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from jaxopt_svm.data.own_part import load_part
 from jaxopt_svm.mesh.last_words import LOST
 from jaxopt_svm.mesh.processes import start_processes
 
@@ -123,6 +124,17 @@ def test_bad_input_is_said_by_all_processes(svmlight):
         _, err = process.communicate(timeout=60)
         assert process.returncode == 2
         assert "needs exactly two labels; found 3" in err and "process 1 has" in err
+
+
+def test_a_file_that_differs_between_processes_is_named(svmlight):
+    """As if process 1 saw one byte more."""
+
+    def agree(local):
+        mine = local()
+        return [mine, [mine[0] + 1]]
+
+    with pytest.raises(ValueError, match=r"rows.svm: not the same on all processes: bytes are"):
+        load_part(str(svmlight), 0, 2, agree, lambda n: slice(0, n))
 
 
 @pytest.mark.parametrize(

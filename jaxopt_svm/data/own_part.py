@@ -41,15 +41,29 @@ def load_part(
     if name in SETS or not path.is_file() or packed or ending in (*CSV, ".npz"):
         whole: list[Dataset] = []
         agree(lambda: whole.append(load(name)))
+        _same(name, agree, lambda: list(whole[0].X.shape), "rows and features")
         rows = own(whole[0].X.shape[0])
         return whole[0]._replace(X=whole[0].X[rows], y=whole[0].y[rows])
     if ending == ".npy":
         found: list[np.ndarray] = []
         agree(lambda: found.append(map_npy(path)))
+        _same(name, agree, lambda: [*found[0].shape, str(found[0].dtype)], "rows, columns and type")
         table = np.array(found[0][own(found[0].shape[0])])  # only now anything is read
         return Dataset(table[:, :-1], table[:, -1], path.name, note)
+    _same(name, agree, lambda: [os.path.getsize(path)], "bytes")
     X, y = _svmlight_part(path, process, processes, agree, own)
     return Dataset(X, y, path.name, note)
+
+
+def _same(name: str, agree: Callable, fact: Callable[[], list], what: str) -> None:
+    """Refuse, on all processes, a file that is not the same on each of them."""
+    facts = agree(fact)
+    for k, other in enumerate(facts):
+        if other != facts[0]:
+            raise ValueError(
+                f"{name}: not the same on all processes: {what} are {facts[0]} on process 0 and "
+                f"{other} on process {k}"
+            )
 
 
 def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
