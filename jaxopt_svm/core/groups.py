@@ -12,7 +12,7 @@ from jaxopt_svm.core import lanes
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Trace, Unreadable
 
-__all__ = ["in_order", "keeping", "lanes_within", "stacked"]
+__all__ = ["in_order", "keeping", "lanes_within"]
 
 TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
 
@@ -31,7 +31,8 @@ def lanes_within(problem: Any, method: Any, memory: float) -> int:
 
 
 def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
-    """Groups of lanes as one Solution, in the order of the user's grid."""
+    """Groups of lanes, or single ones, as one Solution in the order of the user's grid."""
+    groups = [g if np.ndim(g.lam) else _batch_of_one(g) for g in groups]
     back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
     join = lambda *xs: jnp.concatenate([jnp.asarray(x) for x in xs])[back]
     host = lambda *xs: np.concatenate(xs)[back]
@@ -59,18 +60,16 @@ def keeping(found: list[Solution], join: Callable[[list[Solution]], Solution]):
         raise Unreadable(str(error), join(all_of_it) if all_of_it else None) from None
 
 
-def stacked(solutions: list[Solution]) -> Solution:
-    """One Solution with a leading axis; traces are padded with nan to one length."""
-    longest = max(len(s.trace.gap) for s in solutions)
-    pad = lambda x: np.pad(x, (0, longest - len(x)), constant_values=np.nan)
-    stack = lambda *xs: jnp.stack([jnp.asarray(x) for x in xs])
+def _batch_of_one(one: Solution) -> Solution:
+    """The same with a leading axis."""
+    lead = lambda x: jnp.asarray(x)[None]
     return Solution(
-        w=jax.tree.map(stack, *(s.w for s in solutions)),
-        dual=jax.tree.map(stack, *(s.dual for s in solutions)),
-        certificate=jax.tree.map(stack, *(s.certificate for s in solutions)),
-        status=np.array([str(s.status) for s in solutions]),
-        method=np.array([s.method for s in solutions]),
-        passes=np.array([s.passes for s in solutions]),
-        lam=stack(*(s.lam for s in solutions)),
-        trace=Trace(*(np.stack([pad(x) for x in xs]) for xs in zip(*(s.trace for s in solutions)))),
+        w=jax.tree.map(lead, one.w),
+        dual=jax.tree.map(lead, one.dual),
+        certificate=jax.tree.map(lead, one.certificate),
+        status=np.array([str(one.status)]),
+        method=np.array([one.method]),
+        passes=np.array([one.passes]),
+        lam=lead(one.lam),
+        trace=Trace(*(x[None] for x in one.trace)),
     )

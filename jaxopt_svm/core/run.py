@@ -23,7 +23,7 @@ from jax import Array, lax
 
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.groups import in_order, keeping, lanes_within, stacked
+from jaxopt_svm.core.groups import in_order, keeping, lanes_within
 from jaxopt_svm.core.lanes import certify, one_lane, one_pass, padded_width, runs_of, samples
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
@@ -312,17 +312,7 @@ def sweep(
         size = min(size, lanes_within(problem, method, memory))
     if size >= len(lams):
         return _solve(problem.with_lam(lams), method, *rest, start, progress, checkpoint)
-    order = np.argsort(-lams, kind="stable")
-    found: list[Solution] = []
-    for k in range(0, len(lams), size):
-        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
-        some = problem.with_lam(lams[order[k : k + size]])
-        with keeping(found, lambda groups: in_order(groups, order)):
-            found.append(_solve(some, method, *rest, start, progress, file))
-        if (found[-1].status == Status.INTERRUPTED).any():
-            break
-        start = jax.tree.map(lambda x: x[-1], found[-1].point)
-    return in_order(found, order)
+    return _in_groups(problem, lams, size, method, rest, start, progress, checkpoint)
 
 
 def path(
@@ -345,16 +335,24 @@ def path(
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start)
     problem = _ready(problem, method)
-    found: dict[int, Solution] = {}
-    for i in np.argsort(-lams, kind="stable"):
-        one = problem.with_lam(lams[i])
-        with keeping(list(found.values()), stacked):
-            found[i] = _solve(one, method, rtol, atol, max_passes, key, start, progress, None)
-        start = found[i].point
-        if found[i].status == Status.INTERRUPTED:
+    rest = (rtol, atol, max_passes, key)
+    return _in_groups(problem, lams, 1, method, rest, start, progress, None)
+
+
+def _in_groups(problem, lams, size: int, method, rest, start, progress, checkpoint) -> Solution:
+    """``size`` lanes at a time, from the largest lam down; one alone needs no batch."""
+    order = np.argsort(-lams, kind="stable")
+    found: list[Solution] = []
+    for k in range(0, len(lams), size):
+        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
+        some = problem.with_lam(lams[order[k]] if size == 1 else lams[order[k : k + size]])
+        with keeping(found, lambda groups: in_order(groups, order)):
+            found.append(_solve(some, method, *rest, start, progress, file))
+        if np.any(found[-1].status == Status.INTERRUPTED):
             break
-    order = sorted(found)
-    return stacked([found[i] for i in order])
+        point = found[-1].point
+        start = point if size == 1 else jax.tree.map(lambda x: x[-1], point)
+    return in_order(found, order)
 
 
 def _lams(lams) -> np.ndarray:
