@@ -120,4 +120,5 @@ def draw(rows: list[dict[str, Any]]) -> Any:
         ax.plot(*(zip(*late) if late else ([], [])), fillstyle="none", **marker)
     ax.set_yticks(range(len(names)), names)
     dress(ax, f"seconds for {COUNT} lambdas; hollow: not all certified", "", log="x")
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
