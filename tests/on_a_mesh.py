@@ -113,7 +113,8 @@ def drivers(meshes) -> None:
 
 
 def structures(meshes) -> None:
-    """Decodings of a device's own sequences: Frank-Wolfe step by step, BMRM by its certificate."""
+    """Decodings of a device's own sequences: Frank-Wolfe step by step, BMRM by its certificate;
+    batches of SGD shared out."""
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(T, 4)) for T in rng.integers(2, 6, 37)]
     y = [(x[:, 0] + np.r_[0, x[:-1, 1]] > 0).astype(int) for x in X]
@@ -123,6 +124,10 @@ def structures(meshes) -> None:
     a, b = (js.sweep(p, LAMS, js.BMRM(), rtol=0.0, max_passes=3) for p in (given, plain))
     assert np.all(a.certificate.dual <= b.certificate.primal), "both intervals hold P*"
     assert np.all(b.certificate.dual <= a.certificate.primal)
+    given, plain = (js.make_chain(X[:36], y[:36], mesh=m) for m in (meshes["both"], None))
+    batches = js.StructuredSGD(batch=4)  # with fillers among the examples they would be others
+    a, b = (js.sweep(p, LAMS, batches, rtol=0.0, max_passes=3) for p in (given, plain))
+    np.testing.assert_allclose(a.trace.gap, b.trace.gap, rtol=1e-9)
     found = collectives(js.make_chain(X, y, mesh=meshes["rows"]), js.FrankWolfe())
     assert {kind for kind, _ in found} == {"all-reduce"}, found
     assert not re.search(r"\b(40|10)\b", str(found)), "nothing with an entry an example"

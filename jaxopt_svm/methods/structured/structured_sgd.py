@@ -94,6 +94,8 @@ class StructuredSGD:
     sqrt(l_max/lam) unless given (it contains the optimum). capacity: labels an example that the
     certificate remembers, 0 for none. average: return the uniform mean of the iterates; js.Averaged
     has other means, at O(d) a step.
+    Examples over the devices of a mesh: a batch is brought together and its decodings are shared
+    out; the labels kept for the certificate are on all devices (capacity=0: none).
     """
 
     rule: Any = InverseLam()
@@ -177,13 +179,13 @@ class StructuredSGD:
         fold = lambda: (scale * v, jnp.ones_like(scale), jax.tree.map(lambda S: S / scale, total))
         v, scale, total = lax.cond(turn.fold, fold, lambda: (v, scale, total))
         # 1. k decodings; potentials are linear in w
-        block = problem.take(index)
+        block = problem.batch(index)
 
-        def slope(example):
-            theta = jax.tree.map(lambda a: scale * a, model.potentials(v, example.x))
+        def slope(problem, example, v, scale):
+            theta = jax.tree.map(lambda a: scale * a, problem.model.potentials(v, example.x))
             return problem.slope(theta, example)
 
-        slopes, found = jax.vmap(slope)(block)
+        slopes, found = problem.shared_out(slope, block, v, scale)
         k = jnp.asarray(index.shape[0], lam.dtype)
         if mask is not None:
             block = block._replace(c=jnp.where(mask, block.c, 0))

@@ -107,10 +107,46 @@ class Structured:
         if self.divided:
             raise ValueError(
                 f"it visits single examples, and these are divided over {size(self.mesh, ROWS)} "
-                "devices; use FrankWolfe, BMRM, OCA or Subgradient, which decode all of them"
+                "devices; use FrankWolfe, BMRM, OCA or Subgradient, which decode all of them, or "
+                "StructuredSGD, whose batches are shared out"
             )
         get = lambda a: a.at[index].get(mode="clip")
         return Example(*jax.tree.map(get, (self.x, self.y, self.c)))
+
+    def batch(self, index) -> Example:
+        """``take`` for a step that works on a batch together: divided examples travel to all
+        devices, as many bytes as the batch has."""
+        if not self.divided:
+            return self.take(index)
+
+        def own(examples, index):
+            held = examples.c.shape[0]
+            place = jnp.minimum(index, self.n - 1) - lax.axis_index(ROWS) * held
+
+            def get(a):
+                here = ((place >= 0) & (place < held)).reshape(-1, *(1,) * (a.ndim - 1))
+                found = jnp.where(here, a.at[place].get(mode="clip"), jnp.zeros((), a.dtype))
+                flag = a.dtype == jnp.bool_  # flags have no sum
+                return lax.psum(found.astype(jnp.int32) if flag else found, ROWS).astype(a.dtype)
+
+            return jax.tree.map(get, examples)
+
+        common = PartitionSpec()
+        run = on_axis(own, self.mesh, ROWS, (PartitionSpec(ROWS), common), common)
+        return run(Example(self.x, self.y, self.c), index)
+
+    def shared_out(self, work, block: Example, *shared):
+        """work(problem without examples, example, *shared) for a batch, each device its part."""
+        light = dataclasses.replace(self, x=None, y=None, c=None)
+
+        def run(block, light, *shared):
+            return jax.vmap(lambda example: work(light, example, *shared))(block)
+
+        if not self.divided or block.c.shape[0] % size(self.mesh, ROWS):
+            return run(block, light, *shared)
+        own, common = PartitionSpec(ROWS), PartitionSpec()
+        specs = (own, common, *(common for _ in shared))
+        return on_axis(run, self.mesh, ROWS, specs, own)(block, light, *shared)
 
     # one example
 
