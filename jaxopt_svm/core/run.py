@@ -339,7 +339,16 @@ def path(
     return _in_groups(problem, lams, 1, method, rest, start, progress, None)
 
 
-def _in_groups(problem, lams, size: int, method, rest, start, progress, checkpoint) -> Solution:
+def _in_groups(
+    problem,
+    lams,
+    size: int,
+    method,
+    rest: tuple[float, float, int, Any],
+    start,
+    progress,
+    checkpoint,
+) -> Solution:
     """``size`` lanes at a time, from the largest lam down; one alone needs no batch."""
     order = np.argsort(-lams, kind="stable")
     found: list[Solution] = []
