@@ -136,14 +136,15 @@ class Structured:
         return run(Example(self.x, self.y, self.c), index)
 
     def shared_out(self, work, block: Example, *shared):
-        """work(problem without examples, example, *shared) for a batch, each device its part."""
-        light = dataclasses.replace(self, x=None, y=None, c=None)
+        """work(problem, example, *shared) for a batch; if examples are divided each device has its
+        part of it, and a problem without examples."""
 
-        def run(block, light, *shared):
-            return jax.vmap(lambda example: work(light, example, *shared))(block)
+        def run(block, problem, *shared):
+            return jax.vmap(lambda example: work(problem, example, *shared))(block)
 
         if not self.divided or block.c.shape[0] % size(self.mesh, ROWS):
-            return run(block, light, *shared)
+            return run(block, self, *shared)
+        light = dataclasses.replace(self, x=None, y=None, c=None)
         own, common = PartitionSpec(ROWS), PartitionSpec()
         specs = (own, common, *(common for _ in shared))
         return on_axis(run, self.mesh, ROWS, specs, own)(block, light, *shared)
