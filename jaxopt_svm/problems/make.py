@@ -20,6 +20,7 @@ __all__ = [
     "INTERCEPTS",
     "check_lam",
     "checked_model",
+    "checked_targets",
     "make_erm",
     "make_rows",
     "weights_and_lam",
@@ -120,7 +121,7 @@ def _one_process(local: Callable[[], Any]) -> list[Any]:
     return [local()]
 
 
-def _targets(
+def checked_targets(
     y: Any, n: int, loss: Any, dtype, agree: Callable = _one_process
 ) -> tuple[np.ndarray, tuple | None]:
     """Real targets for a regression loss; for the others signs, or one-hot rows, and the names
@@ -293,7 +294,7 @@ def make_erm(
     X = _agreed_matrix(X, intercept != "none", agree)
     n, dtype = X.shape[0], X.dtype
     y, weights = (fetch(x) if isinstance(x, jax.Array) else x for x in (y, weights))
-    signs, labels = _targets(y, n, loss, dtype, agree)
+    signs, labels = checked_targets(y, n, loss, dtype, agree)
     c, value = weights_and_lam(weights, lam, C, n, dtype, agree)
     if layout is None:
         rows = make_padded(X, dtype) if is_sparse(X) else make_dense(X)

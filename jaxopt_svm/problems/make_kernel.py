@@ -14,8 +14,8 @@ from jaxopt_svm.problems.make import (
     INTERCEPTS,
     _matrix,
     _refuse_non_finite,
-    _targets,
     check_lam,
+    checked_targets,
     is_sparse,
     weights_and_lam,
     working_dtype,
@@ -158,7 +158,7 @@ def make_kernel_svm(
         own = own + 1.0 if intercept == "penalised" else own
         rows, points = _make_gram(X, own, gram, store, dtype), jnp.asarray(X)
     n = rows.shape[0]
-    signs, labels = _targets(y, n, loss, dtype)
+    signs, labels = checked_targets(y, n, loss, dtype)
     c, value = weights_and_lam(weights, lam, C, n, dtype)
     return KernelSVM(
         rows=rows,

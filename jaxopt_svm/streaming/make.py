@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.problems.make import (
-    _targets,
     checked_model,
+    checked_targets,
     is_sparse,
     weights_and_lam,
     working_dtype,
@@ -105,7 +105,7 @@ def make_streamed(
         raise ValueError(f"{name}: {len(values)} labels, but {source.name} has {source.n} rows")
     dtype = jnp.zeros(0).dtype if source.dtype is None else working_dtype(source.dtype)
     try:
-        signs, labels = _targets(values, source.n, loss, dtype)
+        signs, labels = checked_targets(values, source.n, loss, dtype)
     except ValueError as error:
         raise ValueError(f"{error}" if name == "y" else f"{name}: {error}") from None
     c, value = weights_and_lam(weights, lam, C, source.n, dtype)
