@@ -68,7 +68,7 @@ def exchanged(problem: Any, method: Any) -> int:
     problem = lanes.placed(problem, lanes.first_slots(problem))
     state, best, _ = lanes.begin(problem, method, None)
     arguments = (problem, method, state, best, jax.random.key(0), 0, 1)
-    return bytes_exchanged(lanes.advance.lower(*arguments).compile().as_text() or "")
+    return bytes_exchanged(lanes.program(method).lower(*arguments).compile().as_text() or "")
 
 
 def disdca(n: int, nodes: int) -> js.DisDCA:
@@ -155,7 +155,7 @@ def process(
 def streamed(folder: str, memory: float | None, lam: float, rtol: float, seeds: int):
     """Passes and peak memory with the rows on disk, or in memory; the mean over a few keys."""
     jax.block_until_ready(jax.numpy.zeros(1))
-    before = _resident()
+    before = resident()
     names = f"{folder}/all_X.npy", f"{folder}/all_y.npy"
     if memory is None:
         problem = js.make_erm(*map(np.load, names), lam=lam)
@@ -168,10 +168,10 @@ def streamed(folder: str, memory: float | None, lam: float, rtol: float, seeds: 
     row = {"kind": "memory" if memory is None else "streamed", "method": "sdca", "n": problem.n}
     row |= {"d": problem.d, "lam": lam, "passes": float(np.mean([one.passes for one in found]))}
     row |= {"converged": all(str(one.status) == "converged" for one in found)}
-    yield row | {"resident_mb": _resident(), "resident_before_mb": before}
+    yield row | {"resident_mb": resident(), "resident_before_mb": before}
 
 
-def _resident() -> float:
+def resident() -> float:
     """Most MB this program had in memory; getrusage would add what its parent had at the start."""
     try:
         status = pathlib.Path("/proc/self/status").read_text()

@@ -82,10 +82,9 @@ RULES = (
         _after(20),
     ),
     Rule(
-        "the hinge on sparse or very wide rows: 8 passes of SDCA, then with shrinking, one lam "
-        "after the other: sparse rows gain little from company, and more from a warm start",
+        "the hinge on sparse or very wide rows: 8 passes of SDCA, then with shrinking",
         lambda p: isinstance(p.loss, Hinge),
-        lambda p: Relay((SDCA(), Shrinking(SDCA(), share=3, rounds=6)), (8,), lanes=1),
+        lambda p: Relay((SDCA(), Shrinking(SDCA(), share=3, rounds=6)), (8,)),
     ),
     Rule("anything else: SDCA", lambda p: True, lambda p: SDCA()),
 )

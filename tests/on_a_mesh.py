@@ -62,7 +62,10 @@ def collectives(problem, method) -> list[tuple[str, str]]:
     """(kind, shapes) of everything devices exchange in passes and certificates."""
     state, best, _ = lanes.begin(problem, method, None)
     key = jax.random.key(0)
-    text = lanes.advance.lower(problem, method, state, best, key, 0, 3).compile().as_text() or ""
+    text = (
+        lanes.program(method).lower(problem, method, state, best, key, 0, 3).compile().as_text()
+        or ""
+    )
     return [(kind, shapes) for shapes, kind in re.findall(COLLECTIVE, text)]
 
 

@@ -1,5 +1,6 @@
 """Blocks are exact: whatever the block, the rows and the repeats, the iterates are the same."""
 
+import dataclasses
 import functools
 
 import jax
@@ -10,9 +11,11 @@ import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.core.blocks import At, serial_step
+from jaxopt_svm.core.lanes import advance, begin, take_lanes
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.visits import Visits
+from jaxopt_svm.problems import rows as rows_module
 from tests import toy
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -50,6 +53,44 @@ def test_a_block_equals_single_visits(name, sparse):
         many = js.run(problem(sparse), METHODS[name](block), passes=3, key=KEY)[1]
         np.testing.assert_allclose(many.primal, one.primal, rtol=1e-11)
         np.testing.assert_allclose(many.dual, one.dual, rtol=1e-11, atol=1e-14)
+
+
+LANES_BEHIND = {
+    "sdca": js.SDCA(block=4),
+    "sdca-uniform": js.SDCA(js.Uniform(), block=4),
+    "quartz": js.Quartz(block=4),
+    "dfsdca": js.DfSDCA(block=4),
+}
+
+
+@pytest.mark.parametrize("own", [(), ("y", "c")])
+@pytest.mark.parametrize("name", LANES_BEHIND)
+def test_lanes_behind_the_features_equal_lanes_one_by_one(name, own):
+    """A pass over sparse rows for a batch; lanes share targets and weights, or have their own."""
+    p, method = problem(sparse=True), LANES_BEHIND[name]
+    fields = {f: jnp.stack([getattr(p, f), getattr(p, f)[::-1]]) for f in own}
+    lanes = ("lam", *own)
+    grid = dataclasses.replace(p.with_lam([0.02, 0.3]), lanes=lanes, **fields)
+    state, best, _ = begin(grid, method, None)
+    state, _, found = advance(grid, method, state, best, KEY, 0, 3)
+    for lane in range(2):
+        one = dataclasses.replace(take_lanes(grid, lane), lanes=("lam",))
+        alone, best, _ = begin(one, method, None)
+        alone, _, certificate = advance(one, method, alone, best, KEY, 0, 3)
+        mine = jax.tree.map(lambda x, lane=lane: x[lane], (state, found))
+        for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves((alone, certificate))):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_products_with_sparse_rows_by_blocks(monkeypatch):
+    """With several outputs or lanes they go by stretches of chunks, the last one shorter."""
+    monkeypatch.setattr(rows_module, "CELLS", 24)
+    X, _ = toy.matrix()
+    rows = js.make_erm(sp.csr_matrix(X), np.ones(len(X)), loss=js.Squared()).rows
+    W, A = np.random.default_rng(0).normal(size=(2, max(X.shape), 3))
+    W, A = W[: X.shape[1]], A[: X.shape[0]]
+    np.testing.assert_allclose(rows.matvec(jnp.asarray(W)), X @ W, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(rows.rmatvec(jnp.asarray(A)), X.T @ A, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -41,7 +41,8 @@ class Evidence(NamedTuple):
 
 
 def programs_compiled() -> int:
-    return lanes.advance._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
+    programs: Any = (lanes._large_kernels, lanes._small_kernels)
+    return sum(program._cache_size() for program in programs)
 
 
 @functools.cache

@@ -75,6 +75,25 @@ def test_no_data_and_no_time_have_codes_of_their_own(use, tmp_path, capsys, erro
     assert str(error) in capsys.readouterr().err
 
 
+def test_the_peers_of_an_experiment_are_timed_anew_when_asked(use, tmp_path, capsys):
+    asked = []
+
+    def main(*, quick: bool, peers: bool = False) -> Found:
+        asked.append(peers)
+        return answer(quick=quick)
+
+    use(main)
+    assert runner.main(["fake", "--peers", "--out", str(tmp_path)]) == 0
+    assert runner.main(["fake", "--out", str(tmp_path)]) == 0
+    assert asked == [True, False]
+    use(answer)  # has none
+    capsys.readouterr()
+    assert runner.main(["fake", "--peers", "--out", str(tmp_path)]) == 2
+    assert "times no other package" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        runner.main(["--all", "--peers"])
+
+
 def test_every_experiment_asks_a_question(capsys):
     assert runner.main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()

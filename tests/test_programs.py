@@ -43,7 +43,7 @@ def one_pass(p, method, batched: bool):
     state = jax.tree.map(lambda x: jax.numpy.stack([x] * LANES) if batched else x, method.init(p))
 
     def steps(problem, method, state, samples):
-        return jax.lax.scan(lambda s, x: (method.step(problem, s, x), None), state, samples)[0]
+        return lanes.one_pass_over(method, problem, state, samples)
 
     over = lanes.over_lanes(steps, grid, None, 0, None)
     return over, (grid, method, state, method.draw(p, jax.random.key(0)))

@@ -35,7 +35,16 @@ from jax import Array, lax
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree
 
-__all__ = ["At", "Example", "Slots", "gather", "parallel_step", "serial_step", "visit_block"]
+__all__ = [
+    "At",
+    "Example",
+    "LaneAxes",
+    "Slots",
+    "gather",
+    "parallel_step",
+    "serial_step",
+    "visit_block",
+]
 
 
 def outer(coefficients, values):
@@ -122,6 +131,14 @@ def gather(problem, state: At, index) -> Slots:
     return Slots(*_slots((problem.y, problem.c, state.tables, state.constants), index))
 
 
+class LaneAxes(NamedTuple):
+    """Which numbers of a batch differ from lane to lane: vmap axes of a problem, and of the y, c
+    and constants of an example."""
+
+    problem: Any
+    given: tuple
+
+
 def visit_block(
     visit,
     problem,
@@ -133,13 +150,17 @@ def visit_block(
     unique: bool,
     linear: bool,
     scales: bool,
+    axes: LaneAxes | None = None,
 ) -> tuple[tuple, Any, Any]:
-    """The visits of a block one after the other; returns vectors, table slots and scalars."""
+    """The visits of a block one after the other; returns vectors, table slots and scalars.
+
+    axes: for all lanes of a batch together (sparse rows, see core/lanes_behind.py).
+    """
     index, mask = sample
     # a repeated example sees its earlier moves: its slots are kept equal in the cache
     same = None if unique else index[:, None] == index[None, :]
     given = (slots.y, slots.c, slots.constants)
-    block = _Block(visit, problem, index, mask, same, given)
+    block = _Block(visit, problem, index, mask, same, given, axes)
     if linear and problem.rows.spans and index.shape[0] > 1:
         return _span(block, vectors, slots.tables, scalars)
     walk = _walk_lazily if linear and not problem.rows.spans else _walk
@@ -156,7 +177,7 @@ def serial_step(
     """
     index, mask = sample
     slots = gather(problem, state, index)
-    facts = {"unique": unique, "linear": linear, "scales": scales}
+    facts: Any = {"unique": unique, "linear": linear, "scales": scales}
     vectors, entries, scalars = visit_block(
         visit, problem, sample, state.vectors, state.scalars, slots, **facts
     )
@@ -177,11 +198,19 @@ class _Block(NamedTuple):
     mask: Array | None
     same: Array | None
     given: tuple  # y, c, constants of each example
+    axes: LaneAxes | None = None  # of a batch, whose vectors have the lanes behind
 
     def at(self, row, given, vectors, entry, scalars) -> At:
-        """One visit."""
-        y, c, constant = given
-        return self.visit(self.problem, Example(row, y, c), At(vectors, entry, scalars, constant))
+        """One visit, or the same visit of every lane."""
+
+        def one(problem, given, vectors, entry, scalars):
+            y, c, constant = given
+            new = self.visit(problem, Example(row, y, c), At(vectors, entry, scalars, constant))
+            return new.vectors, new.tables, new.scalars
+
+        if self.axes is not None:
+            one = jax.vmap(one, in_axes=(*self.axes, -1, 0, 0), out_axes=(-1, 0, 0))
+        return At(*one(self.problem, given, vectors, entry, scalars))
 
     def write(self, j, entry, cache):
         """The visit's table slots, back to where later visits of the block look."""

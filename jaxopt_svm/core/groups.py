@@ -9,32 +9,51 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core import lanes
+from jaxopt_svm.core.footprint import bytes_of, held
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Trace, Unreadable
 
 __all__ = ["in_order", "keeping", "lanes_within"]
 
-TEMPORARIES = 12  # arrays with an entry an example that a step or a certificate makes beside them
-
 
 def lanes_within(problem: Any, method: Any, memory: float) -> int:
-    """How many lanes fit into so many bytes: their states, best points and temporaries."""
+    """How many lanes fit into so many bytes: their states, best points and temporaries.
+
+    What the programs hold is counted for two lanes and for 32: a part of it, such as a matrix of
+    squared features, is the same for any number of them.
+    """
     if not memory > 0:
         raise ValueError(f"memory: expected a positive number of bytes; got {memory}")
     if hasattr(problem, "lane_bytes"):
         return max(1, int(memory // problem.lane_bytes()))
-    legs, _ = legs_of(method)
-    shapes = [jax.eval_shape(lanes.begin, problem, leg, None)[:2] for leg in legs]
-    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
-    example = TEMPORARIES * problem.n * problem.c.dtype.itemsize
-    return max(1, int(memory // (max(map(size, shapes)) + example)))
+    fits = []
+    for leg in legs_of(method)[0]:
+        own = getattr(leg, "prepare", None)
+        ready = problem if own is None else own(problem)
+        few, more = lanes.padded_width(ready, 2), 16 * lanes.padded_width(ready, 2)
+        first = _taken(ready, leg, few)
+        lane = max(1.0, (_taken(ready, leg, more) - first) / (more - few))
+        fits.append(few + (memory - first) / lane)
+    return max(1, int(min(fits)))
+
+
+def _taken(problem: Any, leg: Any, width: int) -> float:
+    """Bytes that so many lanes take on this leg, at the worst moment."""
+    grid = problem.with_lam(np.ones(width))
+    state, best, _ = jax.eval_shape(lanes.begin, grid, leg, None)
+    key = jax.random.key(0)
+    own = bytes_of(state) + bytes_of(best)
+    begun = held(lanes.begin, grid, leg, None) + bytes_of(best)  # from points like the best
+    going = held(lanes.passes_and_certificate, grid, leg, state, best, key, 0, 1) + own
+    return max(begun, going, held(lanes.finish, grid, best) + own)
 
 
 def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
     """Groups of lanes, or single ones, as one Solution in the order of the user's grid."""
     groups = [g if np.ndim(g.lam) else _batch_of_one(g) for g in groups]
     back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
-    join = lambda *xs: jnp.concatenate([jnp.asarray(x) for x in xs])[back]
+    place = np.argsort(back, kind="stable")
+    join = lambda *xs: jnp.asarray(_joined(xs, place))
     host = lambda *xs: np.concatenate(xs)[back]
     longest = max(g.trace.gap.shape[1] for g in groups)
     pad = lambda x: np.pad(x, ((0, 0), (0, longest - x.shape[1])), constant_values=np.nan)
@@ -48,6 +67,19 @@ def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
         lam=join(*(g.lam for g in groups)),
         trace=Trace(*(host(*map(pad, xs)) for xs in zip(*(g.trace for g in groups)))),
     )
+
+
+def _joined(groups: tuple[Any, ...], place: np.ndarray) -> np.ndarray:
+    """The lanes of all groups, each at its place; where a capacity grew in some of them only, the
+    others are padded with zeros. On the host, with one copy: these are the largest arrays."""
+    known = [np.asarray(x) for x in groups]
+    widest = [max(sizes) for sizes in zip(*(x.shape[1:] for x in known))]
+    whole = np.zeros((len(place), *widest), known[0].dtype)
+    lanes_before = np.cumsum([0, *map(len, known)])
+    for x, first in zip(known, lanes_before):
+        for k, lane in enumerate(x):
+            whole[(place[first + k], *map(slice, lane.shape))] = lane
+    return whole
 
 
 @contextlib.contextmanager

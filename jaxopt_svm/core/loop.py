@@ -20,7 +20,7 @@ NEAR_FLOOR = 10.0
 # lanes are re-packed to these widths, 2^k and 3 2^k; each is one compilation
 WIDTHS = tuple(sorted({2**k for k in range(12)} | {3 * 2**k for k in range(2, 10)}))
 COMPILATION = 1_000_000  # what one costs, in microseconds of passes: about a second
-EXAMPLE, NUMBER = 1.0, 0.00025  # of a pass: for an example, and for each of its d x lanes numbers
+EXAMPLE, NUMBER = 1.0, 0.00025  # of a pass: for an example, and for each of its numbers and lanes
 
 
 def _enlarge(tree, shapes):
@@ -193,8 +193,9 @@ class Loop:
 
     def _cost(self) -> float:
         """Microseconds of a pass by a rough count: no clock decides what is computed."""
-        d = getattr(self.problem, "d", self.problem.n)
-        return self.problem.n * (EXAMPLE + NUMBER * d * len(self.lanes))
+        rows, d = getattr(self.problem, "rows", None), getattr(self.problem, "d", self.problem.n)
+        numbers = getattr(rows, "row_numbers", d)
+        return self.problem.n * (EXAMPLE + NUMBER * numbers * len(self.lanes))
 
     def stretch(self, max_passes: int) -> int:
         """Passes until the next certificate, the end of a leg or that of the budget."""

@@ -20,6 +20,7 @@ class Visits:
     sampling: Any
     block: int
     scales = True  # False: visits only ever add rows to vectors
+    small_kernels = True  # see core/lanes.py
 
     def visit(self, problem, example: Example, at: At) -> At:
         raise TypeError(f"{type(self).__name__} must define visit")

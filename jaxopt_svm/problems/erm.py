@@ -25,6 +25,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh
 
+from jaxopt_svm.core.lanes_behind import rows_added, rows_times
 from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.mesh.axes import LANES, ROWS, place
@@ -172,9 +173,13 @@ class ERM:
         alpha = self.loss.clip(alpha, self.y)
         return Point(point.w, balanced(self.c, alpha) if self.regularizer.free else alpha)
 
+    def products(self, w):
+        """X w; for sparse rows in a batch one product of all lanes. Not for derivatives."""
+        return rows_times(self.rows, w)
+
     def sums(self, w, alpha) -> "Sums":
         """What a certificate adds up over the examples, two products with X."""
-        z = self.rows.matvec(w)
+        z = self.products(w)
         losses = self.c * self.loss.value(z, self.y)
         conjugates = self.c * self.loss.neg_conj(alpha, self.y)
         # rounding: the summed terms, a target that is large beside its residual, and the
@@ -184,7 +189,7 @@ class ERM:
         return Sums(
             losses=jnp.sum(losses),
             conjugates=jnp.sum(conjugates),
-            u=self.rows.rmatvec(self.weighted(alpha)),
+            u=rows_added(self.rows, self.weighted(alpha)),
             terms=jnp.sum(terms),
             slope_lengths=jnp.sum(_length(self.loss.slope(z, self.y)) * lengths),
             alpha_lengths=jnp.sum(_length(alpha) * lengths),

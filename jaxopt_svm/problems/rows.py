@@ -6,6 +6,7 @@ the last one padded with zeros. A long row has many chunks and widens nobody els
 a loop over its own chunks, so a visit is O(stored values) whatever n and d are.
 """
 
+import math
 from typing import Any
 
 import jax
@@ -30,7 +31,9 @@ __all__ = [
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256)
 NARROW = 512  # features: with so few, dense rows are faster than sparse ones
-CHUNK_OVERHEAD = 48  # a chunk costs about as much as this many stored values (measured)
+CELLS = 65_536  # numbers gathered at once by a product with several outputs or lanes
+SCATTERED = 8.0  # a number that is gathered and scattered costs so many of a dense row
+CHUNK_OVERHEAD = 16  # a chunk costs about as much as this many stored values (measured)
 
 
 def _mixed(h):
@@ -60,6 +63,11 @@ def _seen(w, through):
     if through is None:
         return w
     return through(*w) if isinstance(w, tuple) else through(w)
+
+
+def _against(values, seen):
+    """values with as many axes of one behind as an array of several outputs has more."""
+    return values.reshape(values.shape + (1,) * (seen.ndim - values.ndim))
 
 
 @pytree
@@ -206,7 +214,8 @@ class PaddedRow:
         def chunk(k, total):
             take = lambda v: v.at[self.cols[k]].get(mode="promise_in_bounds")  # (width, ...)
             seen = _seen(jax.tree.map(take, w), through)
-            return total + jnp.tensordot(self.vals[k], seen, 1)
+            # one loop over the values for all outputs or lanes; a call of a product takes longer
+            return total + jnp.sum(_against(self.vals[k], seen) * seen, axis=0)
 
         zero = jnp.zeros(first.shape[1:], first.dtype)
         return lax.fori_loop(self.first, self.last, chunk, zero)
@@ -248,21 +257,67 @@ class Padded:
     d: int = static()
 
     spans = False
+    behind = True  # the lanes of a batch, behind the features (core/lanes_behind.py)
 
     @property
     def shape(self):
         return self.start.shape[0] - 1, self.d
 
+    @property
+    def row_numbers(self) -> float:
+        """What a visit costs, in numbers of a dense row."""
+        return SCATTERED * self.cols.size / self.shape[0]
+
     def matvec(self, w):
-        n = self.shape[0]
-        seen = w.at[self.cols].get(mode="promise_in_bounds")  # (chunks, width, ...)
-        parts = jnp.sum(self.vals.reshape(self.vals.shape + (1,) * (w.ndim - 1)) * seen, axis=1)
+        n, chunks = self.shape[0], self.cols.shape[0]
+
+        def part(cols, vals):
+            seen = w.at[cols].get(mode="promise_in_bounds")  # (chunks, width, ...)
+            return jnp.sum(_against(vals, seen) * seen, axis=1)
+
+        if w.ndim == 1:
+            parts = part(self.cols, self.vals)
+        else:
+
+            def block(first, _, cols, vals, parts):
+                return lax.dynamic_update_slice_in_dim(parts, part(cols, vals), first, 0)
+
+            parts = self._by_blocks(block, jnp.zeros((chunks, *w.shape[1:]), w.dtype))
         return jax.ops.segment_sum(parts, self.owner, n, indices_are_sorted=True)
 
     def rmatvec(self, a):
-        spread = jnp.expand_dims(a[self.owner], 1)  # (chunks, 1, ...)
-        values = self.vals.reshape(self.vals.shape + (1,) * (a.ndim - 1)) * spread
-        return jnp.zeros((self.d, *a.shape[1:]), a.dtype).at[self.cols].add(values)
+        u = jnp.zeros((self.d, *a.shape[1:]), a.dtype)
+
+        def add(u, cols, vals, spread):
+            spread = jnp.expand_dims(spread, 1)  # (chunks, 1, ...)
+            return u.at[cols].add(_against(vals, spread) * spread, mode="promise_in_bounds")
+
+        if a.ndim == 1:
+            return add(u, self.cols, self.vals, a[self.owner])
+
+        def block(first, new, cols, vals, u):
+            owner = lax.dynamic_slice_in_dim(self.owner, first, cols.shape[0])
+            return add(u, cols, jnp.where(new[:, None], vals, 0.0), a[owner])
+
+        return self._by_blocks(block, u)
+
+    def _by_blocks(self, block, carry):
+        """``block(first, new, cols, vals, carry)`` over stretches of chunks, the first of which is
+        ``first``: with several outputs or lanes, what is gathered then stays in the cache.
+
+        new: a mask; the last stretch reaches back to chunks that were there already.
+        """
+        chunks, width = self.cols.shape
+        each = width * math.prod(carry.shape[1:])
+        size = min(chunks, max(1, CELLS // each))
+
+        def one(k, carry):
+            first = jnp.minimum(k * size, chunks - size)
+            cols, vals = (lax.dynamic_slice_in_dim(x, first, size) for x in (self.cols, self.vals))
+            new = first + jnp.arange(size, dtype=jnp.int32) >= k * size
+            return block(first, new, cols, vals, carry)
+
+        return lax.fori_loop(0, -(-chunks // size), one, carry)
 
     def dot(self, index, w, through=None):
         # row by row: side by side, all rows of a set would wait for its longest

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.lanes import least_over_lanes
+from jaxopt_svm.core.lanes import least_over_lanes, one_pass_over
 from jaxopt_svm.core.protocols import Point, Sample, Spent
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.registry import Info, register
@@ -38,7 +38,7 @@ __all__ = ["Shrinking", "shrinking_sdca", "slack"]
 
 def slack(problem, w, alpha) -> Array:
     """(n,) how far w may move before a visit of the row does anything; inf: never again."""
-    z = problem.rows.matvec(w)
+    z = problem.products(w)
     margin, b = problem.y * z, problem.y * alpha
     beyond = jnp.where(b <= 0.0, margin - 1.0, jnp.where(b >= 1.0, 1.0 - margin, 0.0))
     used = (problem.c > 0) & (problem.rows.sqnorms > 0)
@@ -62,6 +62,7 @@ class Shrinking:
     rounds: int = static(default=8)
 
     bound_on = "gap"
+    small_kernels = True
 
     @property
     def name(self) -> str:
@@ -104,6 +105,9 @@ class Shrinking:
 
     def step(self, problem, state, sample: Sample) -> Any:
         return self.method.step(problem, state, sample)
+
+    def walk_pass(self, problem, state, drawn: Sample) -> Any:
+        return one_pass_over(self.method, problem, state, drawn)
 
     def point(self, problem, state) -> Point:
         return self.method.point(problem, state)

@@ -15,7 +15,10 @@ and 3, 4 for every member from the same score vector. State: vectors (own..., ab
 
 from typing import Any
 
+from jax import lax
+
 from jaxopt_svm.core.blocks import At, Example, parallel_step
+from jaxopt_svm.core.lanes_behind import walk
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.visits import Visits
 
@@ -53,6 +56,12 @@ class DualVisits(Visits):
         moved = row.add(abar, c * (new - alpha) / problem.lam)
         own = self.after(problem, own, abar, moved, at)
         return At((*own, moved), (new,), at.scalars, at.constants)
+
+    def walk_pass(self, problem, state: At, drawn: Sample) -> At:
+        behind = getattr(problem.rows, "behind", False)
+        if behind and self.sampling.serial and self.linear(problem):
+            return walk(self, problem, state, drawn)
+        return lax.scan(lambda s, x: (self.step(problem, s, x), None), state, drawn)[0]
 
     def step(self, problem, state: At, sample: Sample) -> At:
         if self.sampling.serial:
