@@ -7,6 +7,7 @@ folder's README.md, which shows them all.
 import argparse
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import pathlib
@@ -50,13 +51,20 @@ def question(name: str) -> str:
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
+def has_peers(name: str) -> bool:
+    """Whether it times other packages too, and keeps what it measured: its main takes ``peers``."""
+    main = importlib.import_module(f"experiments.{name}").main
+    return "peers" in inspect.signature(main).parameters
+
+
 def run_one(
-    name: str, quick: bool, out: pathlib.Path, seconds: float | None = None
+    name: str, quick: bool, out: pathlib.Path, seconds: float | None = None, peers: bool = False
 ) -> tuple[str, dict]:
     """The text for a person, and the content for a program."""
     out.mkdir(parents=True, exist_ok=True)
+    main = importlib.import_module(f"experiments.{name}").main
     with Budget(seconds or (QUICK if quick else FULL)) as budget:
-        found = importlib.import_module(f"experiments.{name}").main(quick=quick)
+        found = main(quick=quick, peers=True) if peers else main(quick=quick)
     sentence = found.sentence + budget.said()
     files = write(out, name, found)
     record = {"name": name, "question": question(name), "answer": sentence, "quick": quick}
@@ -147,11 +155,14 @@ def main(argv=None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--quick", action="store_true", help=f"within {QUICK:g} s, not {FULL:g}")
     parser.add_argument("--seconds", type=float, help="a budget of your own, for one experiment")
+    parser.add_argument("--peers", action="store_true", help="time the other packages anew")
     parser.add_argument("--jobs", type=int, default=1, help="how many of --all at a time")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"), metavar="DIR")
     args = parser.parse_args(argv)
     if args.jobs < 1:
         parser.error(f"--jobs: expected at least 1; got {args.jobs}")
+    if args.peers and (args.all or args.name is None):
+        parser.error("--peers: name the benchmark whose peers are to be timed anew")
     if args.all:
         return run_all(args.quick, args.out, args.json, args.jobs)
     if args.list or args.name is None:
@@ -160,9 +171,14 @@ def main(argv=None) -> int:
     if args.name not in names():
         print(f"error: no experiment {args.name!r}; known: {', '.join(names())}", file=sys.stderr)
         return 2
+    if args.peers and not has_peers(args.name):
+        known = ", ".join(name for name in names() if has_peers(name))
+        said = f"{args.name} times no other package; those that do: {known}"
+        print(f"error: --peers: {said}", file=sys.stderr)
+        return 2
     try:
         with contextlib.redirect_stdout(io.StringIO()) if args.json else contextlib.nullcontext():
-            text, content = run_one(args.name, args.quick, args.out, args.seconds)
+            text, content = run_one(args.name, args.quick, args.out, args.seconds, args.peers)
     except FileNotFoundError as error:
         print(f"{args.name}: {error}", file=sys.stderr)
         return MISSING

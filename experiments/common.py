@@ -26,6 +26,7 @@ __all__ = [
     "over_keys",
     "rounds",
     "set_up",
+    "several_passes",
     "write",
 ]
 
@@ -79,7 +80,8 @@ class CompileClock:
 
 
 @functools.partial(jax.jit, static_argnames="count")
-def _several_passes(problem, method, state, key, count: int):
+def several_passes(problem, method, state, key, count: int):
+    """The state ``count`` passes later, of every lane."""
     step = over_lanes(one_pass, problem, None, 0, None, None)
     return lax.fori_loop(0, count, lambda r, s: step(problem, method, s, key, r), state)
 
@@ -92,7 +94,7 @@ def compiled_passes(problem, method, count: int) -> tuple[Callable[[], Any], flo
     state = over_lanes(method.init, problem)(problem)
     arguments = (problem, method, state, jax.random.key(0))
     started = time.perf_counter()
-    compiled = _several_passes.lower(*arguments, count).compile()
+    compiled = several_passes.lower(*arguments, count).compile()
     return lambda: compiled(*arguments), time.perf_counter() - started
 
 
