@@ -67,8 +67,8 @@ def exchanged(problem: Any, method: Any) -> int:
         return 0
     problem = lanes.placed(problem, lanes.first_slots(problem))
     state, best, _ = lanes.begin(problem, method, None)
-    arguments = (problem, method, state, best, jax.random.key(0), 0, 1)
-    return bytes_exchanged(lanes.program(method).lower(*arguments).compile().as_text() or "")
+    parts = lanes.lowered(problem, method, state, best)
+    return sum(bytes_exchanged(part.compile().as_text() or "") for part in parts)
 
 
 def disdca(n: int, nodes: int) -> js.DisDCA:

@@ -192,6 +192,7 @@ from jaxopt_svm.problems.structured import (
     structured_hinge,
     tree_hinge,
 )
+from jaxopt_svm.problems.tiles import Tiles
 from jaxopt_svm.problems.vector_losses import MultiSquared, Softmax
 from jaxopt_svm.selection.cross_validation import CrossValidation, cross_validate
 from jaxopt_svm.selection.implicit import ValidationSlope, validation_slope
@@ -298,6 +299,7 @@ __all__ = [
     "SparseESO",
     "SpectralESO",
     "Squared",
+    "Tiles",
     "SquaredHinge",
     "Status",
     "Subgradient",

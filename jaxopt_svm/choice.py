@@ -17,8 +17,9 @@ from jaxopt_svm.methods.second_order.alm_newton import ALMNewton
 from jaxopt_svm.methods.second_order.newton import Newton
 from jaxopt_svm.problems.erm import ERM
 from jaxopt_svm.problems.losses import Hinge
-from jaxopt_svm.problems.rows import NARROW, Dense, make_dense
+from jaxopt_svm.problems.rows import NARROW, Dense, Padded, make_dense
 from jaxopt_svm.problems.split import Split, are_dense
+from jaxopt_svm.problems.tiles import Tiles, evenly_tiled
 from jaxopt_svm.streaming.problem import Streamed
 from jaxopt_svm.wrappers.shrinking import Shrinking
 
@@ -82,7 +83,12 @@ RULES = (
         _after(20),
     ),
     Rule(
-        "the hinge on sparse or very wide rows: 8 passes of SDCA, then with shrinking",
+        "sparse rows of like lengths: SDCA by tiles, whose Gram matrices are formed once",
+        lambda p: isinstance(p.rows, Padded) and evenly_tiled(p.rows),
+        lambda p: SDCA(Tiles()),
+    ),
+    Rule(
+        "the hinge on other sparse or very wide rows: 8 passes of SDCA, then with shrinking",
         lambda p: isinstance(p.loss, Hinge),
         lambda p: Relay((SDCA(), Shrinking(SDCA(), share=3, rounds=6)), (8,)),
     ),

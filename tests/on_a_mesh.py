@@ -61,11 +61,8 @@ def same_numbers(meshes) -> None:
 def collectives(problem, method) -> list[tuple[str, str]]:
     """(kind, shapes) of everything devices exchange in passes and certificates."""
     state, best, _ = lanes.begin(problem, method, None)
-    key = jax.random.key(0)
-    text = (
-        lanes.program(method).lower(problem, method, state, best, key, 0, 3).compile().as_text()
-        or ""
-    )
+    parts = lanes.lowered(problem, method, state, best)
+    text = "\n".join(part.compile().as_text() or "" for part in parts)
     return [(kind, shapes) for shapes, kind in re.findall(COLLECTIVE, text)]
 
 

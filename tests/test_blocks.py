@@ -16,6 +16,7 @@ from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.visits import Visits
 from jaxopt_svm.problems import rows as rows_module
+from jaxopt_svm.problems.tiles import make_tiled
 from tests import toy
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -188,3 +189,53 @@ def test_pegasos_on_the_hinge_is_the_textbook():
         active = y[i] * (X[i] @ w) < 1
         w = (1 - 1 / t) * w + active * y[i] * X[i] / (0.05 * t)
     np.testing.assert_allclose(state.vectors[0], w, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_tiles_take_the_visits_of_their_order_one_by_one(batched):
+    """A pass by tiles, whose Gram matrices are formed once, against single visits of the rows."""
+    X, y = toy.matrix()
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    X[3] = 0.0  # a row without values
+    method = js.SDCA(js.Tiles())
+    p = js.make_erm(sp.csr_matrix(X), np.sign(y) + (y == 0), loss=js.Hinge())
+    tiled = js.prepare(p.with_lam([0.02, 0.3] if batched else 0.02), method)
+    assert sorted(np.unique(tiled.rows.index)) >= list(range(p.n))
+    state, best, _ = begin(tiled, method, None)
+    state, *_ = advance(tiled, method, state, best, KEY, 0, 2)
+    drawn = [method.draw(tiled, jax.random.fold_in(KEY, r)) for r in range(2)]
+    for lane in range(2 if batched else 1):
+        one = p.with_lam(float(tiled.lam[lane] if batched else tiled.lam))
+        alone = js.SDCA().init(one)
+        for sample in drawn:
+            order = np.asarray(sample.index).reshape(-1)
+            singles = Sample(jnp.asarray(order[order < p.n])[:, None], None)
+            step = lambda at, x, one=one: (js.SDCA(block=1).step(one, at, x), None)
+            alone = jax.lax.scan(step, alone, singles)[0]
+        mine = jax.tree.map(lambda x, lane=lane: x[lane] if batched else x, state)
+        for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves(alone)):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_tiles_hold_every_row_once_and_about_as_many_values():
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.normal(size=(203, 400)) * (rng.random((203, 400)) < 0.05))
+    rows = make_tiled(js.make_erm(X, np.ones(203), loss=js.Squared()).rows)
+    index, n = np.asarray(rows.index), 203
+    np.testing.assert_array_equal(np.sort(index[index < n]), np.arange(n))
+    assert index.shape[1] <= 32 and rows.tiles.cols.size < 1.4 * X.nnz
+    for k, tile in enumerate(index):
+        some = X[tile[tile < n]]
+        mine = jax.tree.map(lambda x, k=k: x[k], rows.tiles)
+        size = some.shape[0]
+        np.testing.assert_allclose(mine.products[:size, :size], (some @ some.T).toarray())
+        w = rng.normal(size=400)
+        np.testing.assert_allclose(mine.matvec(jnp.asarray(w))[:size], some @ w)
+
+
+def test_tiles_say_what_they_need():
+    X, y = toy.matrix()
+    with pytest.raises(ValueError, match="sparse rows"):
+        js.solve(js.make_erm(X, y, loss=js.Squared()), js.SDCA(js.Tiles()))
+    with pytest.raises(ValueError, match=r"js\.prepare"):
+        js.run(js.make_erm(sp.csr_matrix(X), y, loss=js.Squared()), js.SDCA(js.Tiles()), passes=1)

@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
 
 
 def programs_compiled() -> int:
-    programs: Any = (lanes._large_kernels, lanes._small_kernels)
+    programs: Any = (lanes._by_default, lanes._small_kernels, lanes._plain_kernels)
     return sum(program._cache_size() for program in programs)
 
 

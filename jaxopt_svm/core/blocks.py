@@ -150,10 +150,12 @@ def visit_block(
     unique: bool,
     linear: bool,
     scales: bool,
+    tiled: bool = False,
     axes: LaneAxes | None = None,
 ) -> tuple[tuple, Any, Any]:
     """The visits of a block one after the other; returns vectors, table slots and scalars.
 
+    tiled: the indices are those of a tile of sparse rows (problems/tiles.py).
     axes: for all lanes of a batch together (sparse rows, see core/lanes_behind.py).
     """
     index, mask = sample
@@ -161,23 +163,33 @@ def visit_block(
     same = None if unique else index[:, None] == index[None, :]
     given = (slots.y, slots.c, slots.constants)
     block = _Block(visit, problem, index, mask, same, given, axes)
-    if linear and problem.rows.spans and index.shape[0] > 1:
-        return _span(block, vectors, slots.tables, scalars)
+    dense = problem.rows.spans and index.shape[0] > 1
+    if linear and (dense or (tiled and not scales)):
+        return _span(block, vectors, slots.tables, scalars, scales)
     walk = _walk_lazily if linear and not problem.rows.spans else _walk
     return walk(block, vectors, slots.tables, scalars, scales)
 
 
 def serial_step(
-    visit, problem, state: At, sample: Sample, *, unique: bool, linear: bool, scales: bool
+    visit,
+    problem,
+    state: At,
+    sample: Sample,
+    *,
+    unique: bool,
+    linear: bool,
+    scales: bool,
+    tiled: bool = False,
 ) -> At:
     """The visits of a block one after the other, each seeing all earlier ones.
 
     unique: no example comes twice. linear: visits only scale and add vectors and add rows.
     scales: they do scale or mix vectors (False: they only add rows).
+    tiled: the block is a tile of sparse rows.
     """
     index, mask = sample
     slots = gather(problem, state, index)
-    facts: Any = {"unique": unique, "linear": linear, "scales": scales}
+    facts: Any = {"unique": unique, "linear": linear, "scales": scales, "tiled": tiled}
     vectors, entries, scalars = visit_block(
         visit, problem, sample, state.vectors, state.scalars, slots, **facts
     )
@@ -223,8 +235,8 @@ class _Block(NamedTuple):
         return self.index.shape[0] if self.mask is None else jnp.sum(self.mask)
 
 
-def _span(block: _Block, vectors, entries, scalars):
-    """A dense block in its own coordinates: see the top of this file."""
+def _span(block: _Block, vectors, entries, scalars, scales):
+    """A block in its own coordinates: see the top of this file."""
     rows, B, k = block.problem.rows.take(block.index), block.index.shape[0], len(vectors)
     G = rows.gram()
     direction = [G, jnp.zeros((B, k), G.dtype), jnp.eye(B, dtype=G.dtype)]
@@ -246,7 +258,10 @@ def _span(block: _Block, vectors, entries, scalars):
     cache = () if block.same is None else entries
     xs = (items, entries, block.given, block.mask)
     (u, scalars, cache), moved = lax.scan(body, (start, scalars, cache), xs)
-    lifted = tuple(_combine(m[B : B + k], vectors) + rows.rmatvec(m[B + k :]) for m in u)
+    if scales:
+        lifted = tuple(_combine(m[B : B + k], vectors) + rows.rmatvec(m[B + k :]) for m in u)
+    else:
+        lifted = tuple(rows.added(v, m[B + k :]) for v, m in zip(vectors, u, strict=True))
     return lifted, moved if block.same is None else cache, scalars
 
 

@@ -13,7 +13,7 @@ from jaxopt_svm.core.footprint import bytes_of, held
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Trace, Unreadable
 
-__all__ = ["in_order", "keeping", "lanes_within"]
+__all__ = ["in_order", "keeping", "lanes_within", "taken"]
 
 
 def lanes_within(problem: Any, method: Any, memory: float) -> int:
@@ -31,21 +31,19 @@ def lanes_within(problem: Any, method: Any, memory: float) -> int:
         own = getattr(leg, "prepare", None)
         ready = problem if own is None else own(problem)
         few, more = lanes.padded_width(ready, 2), 16 * lanes.padded_width(ready, 2)
-        first = _taken(ready, leg, few)
-        lane = max(1.0, (_taken(ready, leg, more) - first) / (more - few))
+        first = taken(ready.with_lam(np.ones(few)), leg)
+        lane = max(1.0, (taken(ready.with_lam(np.ones(more)), leg) - first) / (more - few))
         fits.append(few + (memory - first) / lane)
     return max(1, int(min(fits)))
 
 
-def _taken(problem: Any, leg: Any, width: int) -> float:
-    """Bytes that so many lanes take on this leg, at the worst moment."""
-    grid = problem.with_lam(np.ones(width))
-    state, best, _ = jax.eval_shape(lanes.begin, grid, leg, None)
-    key = jax.random.key(0)
+def taken(grid: Any, leg: Any) -> float:
+    """Bytes that the lanes of a grid take on this leg, at the worst moment."""
+    state, point, best = lanes.shapes(grid, leg)
     own = bytes_of(state) + bytes_of(best)
-    begun = held(lanes.begin, grid, leg, None) + bytes_of(best)  # from points like the best
-    going = held(lanes.passes_and_certificate, grid, leg, state, best, key, 0, 1) + own
-    return max(begun, going, held(lanes.finish, grid, best) + own)
+    begun = held(lanes.started, grid, leg, None) + bytes_of(best)  # from points like the best
+    going = held(lanes.passes, grid, leg, state, jax.random.key(0), 0, 1)
+    return max(begun, own + max(going, held(lanes.certified, grid, best, point)))
 
 
 def in_order(groups: list[Solution], order: np.ndarray) -> Solution:

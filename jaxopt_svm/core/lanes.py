@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 from jax import Array, lax
 from jax.sharding import NamedSharding, PartitionSpec
@@ -22,27 +23,51 @@ __all__ = [
     "Best",
     "advance",
     "begin",
+    "certified",
     "certify",
     "check",
+    "claimed",
     "finish",
     "first_slots",
     "has_lanes",
     "lane_axes",
     "least_over_lanes",
+    "lowered",
     "mesh_of",
     "one_lane",
     "one_pass",
     "one_pass_over",
     "over_lanes",
     "padded_width",
+    "passes",
     "placed",
     "program",
+    "resume",
+    "retired",
     "runs_of",
     "samples",
+    "shapes",
+    "started",
     "take",
     "take_lanes",
+    "updated",
 ]
 
+
+# How XLA compiles our programs on a CPU; options are names of a version, so others go without.
+#
+# Small: visits are loops of small kernels. XLA would divide each of them over its threads, by the
+# size of the arrays they look into rather than of what they read, and the threads wait longer than
+# they work: 19 us for a visit of 32 lanes, 6 without (sparse rows); 28 ms for a pass over 20,000 x
+# 54, 18 without. Matrix products keep their threads. Plain: where matrix products do the work, the
+# plain emitters take half the time to compile and lose nothing.
+_known = jaxlib.__version__.startswith("0.10.")
+SMALL: Any = {
+    "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
+    "xla_backend_optimization_level": 2,
+}
+PLAIN: Any = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 2}
+SMALL, PLAIN = (SMALL, PLAIN) if _known else ({}, {})
 
 BATCH = "batch"  # the lanes of a device, as an axis of vmap
 OVER = PartitionSpec(LANES)
@@ -51,7 +76,7 @@ OVER = PartitionSpec(LANES)
 def runs_of(problem) -> Any:
     """Who makes a problem's passes: this module, or the problem's own (rows that are on disk).
 
-    They are five functions: ``check``, ``begin``, ``advance``, ``finish`` and ``take``.
+    They are six functions: ``check``, ``begin``, ``resume``, ``advance``, ``finish``, ``take``.
     """
     return getattr(problem, "runs", sys.modules[__name__])
 
@@ -173,34 +198,82 @@ def _where(better, new, old):
     return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, old)
 
 
-def _update(problem, method, best: Best | None, state) -> tuple[Best, Certificate]:
-    """Certify a state; the certificate returned has the best dual value so far."""
-    point, now = certify(problem, method, state)
-    if best is None:
-        best = Best(point.w, point.dual, now.primal, now.dual)
-    else:
-        # a comparison with nan is False, so a broken point is never the best
-        lower, higher = now.primal < best.primal_value, now.dual > best.dual_value
-        best = Best(
-            w=_where(lower, point.w, best.w),
-            dual=_where(higher, point.dual, best.dual),
-            primal_value=jnp.where(lower, now.primal, best.primal_value),
-            dual_value=jnp.where(higher, now.dual, best.dual_value),
-        )
+def updated(best: Best, point: Point, now: Certificate) -> tuple[Best, Certificate]:
+    """The best pair with a new point, and its certificate with the best dual value so far."""
+    # a comparison with nan is False, so a broken point is never the best
+    lower, higher = now.primal < best.primal_value, now.dual > best.dual_value
+    best = Best(
+        w=_where(lower, point.w, best.w),
+        dual=_where(higher, point.dual, best.dual),
+        primal_value=jnp.where(lower, now.primal, best.primal_value),
+        dual_value=jnp.where(higher, now.dual, best.dual_value),
+    )
     gap = now.primal - best.dual_value
     return best, Certificate(now.primal, best.dual_value, gap, now.floor)
 
 
-@jax.jit
+def _forgotten(best: Best) -> Best:
+    """The same arrays, whose values any point improves on."""
+    worst = np.full(best.primal_value.shape, np.inf, best.primal_value.dtype)
+    return best._replace(primal_value=worst, dual_value=-worst)
+
+
+def started(problem, method, start):
+    """The states before the first pass."""
+    lanes = jnp.ndim(problem.lam) and start is not None and has_lanes(problem, start)
+    axes = (None, 0 if lanes else None)
+    init = lambda problem, method, start: method.init(problem, start)
+    return over_lanes(init, problem, *axes)(problem, method, start)
+
+
+def claimed(problem, method, state) -> Point:
+    """What the states claim; arrays that a point takes over from its state are not copied."""
+    one = lambda problem, method, state: method.point(problem, state)
+    return over_lanes(one, problem, None, 0)(problem, method, state)
+
+
+def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
+    """Points certified by the problem: one program for all methods and moments of a solve."""
+
+    def one(problem, best, point):
+        point = problem.complete(point)
+        return updated(best, point, problem.certificate(point))
+
+    return over_lanes(one, problem, 0, 0)(problem, best, point)
+
+
+_start, _claim, _certify = (
+    jax.jit(f, compiler_options=PLAIN) for f in (started, claimed, certified)
+)
+
+
+class Shapes(NamedTuple):
+    """Of the arrays of a solve."""
+
+    state: Any
+    point: Point  # as the state claims it
+    best: Best
+
+
+def shapes(problem, method, start=None) -> Shapes:
+    state = jax.eval_shape(started, problem, method, start)
+    point = jax.eval_shape(claimed, problem, method, state)
+    complete = lambda problem, point: problem.complete(point)
+    over = lambda problem, point: over_lanes(complete, problem, 0)(problem, point)
+    whole, lam = jax.eval_shape(over, problem, point), jax.eval_shape(lambda: problem.lam)
+    return Shapes(state, point, Best(whole.w, whole.dual, lam, lam))
+
+
 def begin(problem, method, start):
     """State, best point and certificate before the first pass."""
+    state = _start(problem, method, start)
+    blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes(problem, method, start).best)
+    return state, *_certify(problem, _forgotten(blank), _claim(problem, method, state))
 
-    def one(problem, start):
-        state = method.init(problem, start)
-        return state, *_update(problem, method, None, state)
 
-    lanes = jnp.ndim(problem.lam) and start is not None and has_lanes(problem, start)
-    return over_lanes(one, problem, 0 if lanes else None)(problem, start)
+def resume(problem, method, start):
+    """The state alone, where the best point is known."""
+    return _start(problem, method, start)
 
 
 def has_lanes(problem, start: Point) -> bool:
@@ -209,43 +282,49 @@ def has_lanes(problem, start: Point) -> bool:
     return rank(start.w) > rank(jax.eval_shape(lambda: one_lane(problem).origin().w))
 
 
-def passes_and_certificate(problem, method, state, best, key, first, count):
-    """``count`` passes from pass ``first``, then a certificate."""
+def passes(problem, method, state, key, first, count):
+    """The states ``count`` passes later; the next pass is pass ``first``."""
     step = over_lanes(one_pass, problem, None, 0, None, None)
     body = lambda r, s: step(problem, method, s, key, r)
-    state = lax.fori_loop(first, first + count, body, state)
-    update = over_lanes(_update, problem, None, 0, 0)
-    best, certificate = update(problem, method, best, state)
-    return state, best, certificate
+    return lax.fori_loop(first, first + count, body, state)
 
 
-# Visits are loops of small kernels. XLA would divide each of them over its threads, by the size of
-# the arrays they look into rather than of what they read, and the threads wait longer than they
-# work: 19 us for a visit of 32 lanes, 6 without (sparse rows); 28 ms for a pass over 20,000 x 54,
-# 18 without. Matrix products keep their threads.
-UNDIVIDED: Any = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
-_large_kernels = jax.jit(passes_and_certificate)
-_small_kernels = jax.jit(passes_and_certificate, compiler_options=UNDIVIDED)
+_by_default = jax.jit(passes)
+_small_kernels = jax.jit(passes, compiler_options=SMALL)
+_plain_kernels = jax.jit(passes, compiler_options=PLAIN)
 
 
 def program(method) -> Any:
-    """``advance`` as it is compiled for a method."""
-    return _small_kernels if getattr(method, "small_kernels", False) else _large_kernels
+    """``passes`` as it is compiled for a method."""
+    known = {"small": _small_kernels, "plain": _plain_kernels}
+    return known.get(getattr(method, "kernels", ""), _by_default)
 
 
 def advance(problem, method, state, best, key, first, count):
     """``count`` passes from pass ``first``, then a certificate."""
-    return program(method)(problem, method, state, best, key, first, count)
+    state = program(method)(problem, method, state, key, first, count)
+    return state, *_certify(problem, best, _claim(problem, method, state))
 
 
-@jax.jit
+def lowered(problem, method, state, best) -> tuple[Any, Any]:
+    """The two programs behind ``advance``, passes and certificate, to be compiled and looked at."""
+    point = jax.eval_shape(claimed, problem, method, state)
+    first = program(method).lower(problem, method, state, jax.random.key(0), 0, 1)
+    return first, _certify.lower(problem, best, point)
+
+
 def finish(problem, best: Best) -> Certificate:
     """The certificate of the best pair, from the pair alone."""
-    one = lambda problem, best: problem.certificate(Point(best.w, best.dual))
-    return over_lanes(one, problem, 0)(problem, best)
+    return _certify(problem, _forgotten(best), Point(best.w, best.dual))[1]
 
 
-@functools.partial(jax.jit, static_argnames="mesh")
+@functools.partial(jax.jit, compiler_options=PLAIN)
+def retired(method, state, gone):
+    """States whose slots that are ``gone`` (a mask) cost nothing from now on."""
+    return method.retire(state, gone)
+
+
+@functools.partial(jax.jit, static_argnames="mesh", compiler_options=PLAIN)
 def take(tree, lanes, mesh=None):
     """Some lanes of a batched tree, laid over the devices that share them."""
     some = jax.tree.map(lambda x: x[lanes], tree)

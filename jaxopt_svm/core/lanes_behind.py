@@ -57,7 +57,7 @@ def _walk_of_lanes(size: int, batched, method, problem, state: At, drawn) -> tup
     moving = lambda at: (at.vectors, at.tables, at.scalars)
     vectors, tables, scalars = jax.tree.map(lead, moving(state), moving(theirs))
     axes = LaneAxes(_axes(ours), _axes((ours.y, ours.c, theirs.constants)))
-    facts = {"unique": method.sampling.unique, "linear": True, "scales": method.scales}
+    facts = method.facts(problem)
 
     def step(carry, sample):
         vectors, tables, scalars = carry

@@ -17,8 +17,8 @@ __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 
 STALLED = 5  # records without improvement, near the floor, before a lane is called finished
 NEAR_FLOOR = 10.0
-# lanes are re-packed to these widths, 2^k and 3 2^k; each is one compilation
-WIDTHS = tuple(sorted({2**k for k in range(12)} | {3 * 2**k for k in range(2, 10)}))
+# lanes are re-packed to these widths, 4 or more: fewer cost hardly less; each is one compilation
+WIDTHS = tuple(sorted({2**k for k in range(2, 12)} | {3 * 2**k for k in range(2, 10)}))
 COMPILATION = 1_000_000  # what one costs, in microseconds of passes: about a second
 EXAMPLE, NUMBER = 1.0, 0.00025  # of a pass: for an example, and for each of its numbers and lanes
 
@@ -167,16 +167,18 @@ class Loop:
         self._pack(going)
         self._retire()
 
-    def _pack(self, going: np.ndarray) -> None:
+    def _pack(self, going: np.ndarray, new: bool = False) -> None:
         """The slots that go on, in the narrowest width that holds them.
 
         A new width is a new program. As one rents until the rent has cost as much as buying, the
-        lanes stay in a wider one until its passes have cost as much as a compilation.
+        lanes stay in a wider one until its passes have cost as much as a compilation, and half of
+        them have left. new: the next program is a new one anyway.
         """
         width = len(self.lanes)
         if self.owed >= COMPILATION:
-            width = min((w for w in WIDTHS if w >= going.size), default=width)
-            width = min(lanes.padded_width(self.whole, width), len(self.lanes))
+            narrow = min((w for w in WIDTHS if w >= going.size), default=width)
+            narrow = min(lanes.padded_width(self.whole, narrow), width)
+            width = narrow if 2 * narrow <= width or new else width
         self.owed = 0 if width < len(self.lanes) else self.owed
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
@@ -186,10 +188,9 @@ class Loop:
 
     def _retire(self) -> None:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
-        retire = getattr(self.method, "retire", None)
-        if retire is not None and self.batched:
-            slots = jnp.arange(len(self.lanes), dtype=jnp.int32)
-            self.state = retire(self.state, slots >= self.active)
+        if hasattr(self.method, "retire") and self.batched:
+            gone = np.arange(len(self.lanes)) >= self.active
+            self.state = lanes.retired(self.method, self.state, gone)
 
     def _cost(self) -> float:
         """Microseconds of a pass by a rough count: no clock decides what is computed."""
@@ -224,10 +225,10 @@ class Loop:
             self.whole = own(self.whole)
             self.problem = lanes.placed(self.whole, self.lanes)
         if self.batched:
-            self.owed = COMPILATION  # the next method compiles anyway
-            self._pack(np.arange(self.active))
+            self.owed = COMPILATION
+            self._pack(np.arange(self.active), new=True)
         start = Point(self.best.w, self.best.dual)
-        self.state = self.runs.begin(self.problem, self.method, start)[0]
+        self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
 

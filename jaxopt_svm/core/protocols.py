@@ -106,7 +106,7 @@ class Method(Protocol[State]):
       prepare(problem) -> problem       made on the host before anything compiles
       aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
       walk_pass(problem, state, drawn)  the steps of a pass, where a batch has better than vmap
-      small_kernels = True              its steps are loops of short operations (core/lanes.py)
+      kernels = "small" or "plain"      how its passes are compiled (core/lanes.py)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
       certified_every                   most passes between two certificates; an iteration is dear
       settles = True                    a stretch of passes without an update ends the lane

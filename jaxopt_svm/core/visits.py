@@ -20,7 +20,7 @@ class Visits:
     sampling: Any
     block: int
     scales = True  # False: visits only ever add rows to vectors
-    small_kernels = True  # see core/lanes.py
+    kernels = "small"  # see core/lanes.py
 
     def visit(self, problem, example: Example, at: At) -> At:
         raise TypeError(f"{type(self).__name__} must define visit")
@@ -57,13 +57,18 @@ class Visits:
     def draw(self, problem, key: Array) -> Sample:
         return self.sampling.draw(problem, key, self.block_size(problem))
 
+    def facts(self, problem) -> dict[str, Any]:
+        """What ``core.blocks`` has to know of the visits of a step."""
+        tiled = getattr(self.sampling, "tiles", False)
+        facts = {"unique": self.sampling.unique, "linear": self.linear(problem)}
+        return facts | {"scales": self.scales, "tiled": tiled}
+
     def block_step(self, visit, problem, state: At, sample: Sample, *, scales: bool) -> At:
         """``visit`` over one sample, in the order the sampling asks for."""
-        linear = self.linear(problem)
         if self.sampling.serial:
-            facts = {"unique": self.sampling.unique, "linear": linear, "scales": scales}
+            facts = self.facts(problem) | {"scales": scales}
             return serial_step(visit, problem, state, sample, **facts)
-        through = None if linear else problem.regularizer.link
+        through = None if self.linear(problem) else problem.regularizer.link
         return parallel_step(visit, problem, state, sample, through=through)
 
     def step(self, problem, state: At, sample: Sample) -> At:

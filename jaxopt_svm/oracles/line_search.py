@@ -18,7 +18,8 @@ from jax import Array, lax
 
 __all__ = ["crossing", "gain", "segment"]
 
-ROUNDS = 5
+ROUNDS = 8
+CLOSE = 0.1  # of the first slope
 
 
 def segment(g, q) -> Array:
@@ -37,24 +38,30 @@ def crossing(slope: Callable, first) -> Array:
     """t in (0, 1] where an increasing slope crosses zero, 1 if it does not.
 
     first = slope(0) < 0. Regula falsi that halves the value at an end which stays (Illinois):
-    a bracket at all times, and on pieces that are nearly straight as fast as the secant.
+    a bracket at all times, and on pieces that are nearly straight as fast as the secant. It stops
+    where the slope is a small part of the first.
     """
     zero, one = jnp.zeros_like(first), jnp.ones_like(first)
     last = slope(one)
+    enough = CLOSE * jnp.abs(first)
 
-    def narrow(_, ends):
-        a, fa, b, fb = ends
+    def going(carry):
+        _, _, found, k = carry
+        return (k < ROUNDS) & (found > enough)
+
+    def narrow(carry):
+        (a, fa, b, fb), t, _, k = carry
         t = a + (b - a) * fa / (fa - fb)
         ft = slope(t)
         left = ft < 0
-        return (
+        ends = (
             jnp.where(left, t, a),
             jnp.where(left, ft, fa / 2),
             jnp.where(left, b, t),
             jnp.where(left, fb / 2, ft),
         )
+        return ends, t, jnp.abs(ft), k + 1
 
-    bracket = (zero, first, one, jnp.where(last > 0, last, 1.0))
-    a, fa, b, fb = lax.fori_loop(0, ROUNDS, narrow, bracket)
-    t = jnp.where((a > 0) & (-fa < fb), a, b)
-    return jnp.where(last > 0, t, 1.0)
+    bracket = (zero, first, one, last)
+    start = (bracket, one, jnp.maximum(last, 0.0), jnp.zeros((), jnp.int32))
+    return lax.while_loop(going, narrow, start)[1]

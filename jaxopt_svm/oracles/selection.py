@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["largest", "largest_gain", "largest_index"]
+__all__ = ["largest", "largest_gain", "largest_index", "running_count"]
 
 CHUNK = 64
 SMALL = 512  # below this many numbers sorting is as good
@@ -52,9 +52,10 @@ def largest(values: Array, k: int) -> tuple[Array, Array]:
     # of the ties as many as are wanted, from the left
     missing = k - jnp.sum(above, dtype=jnp.int32)
     ties = values == t
-    taken = above | (ties & (_places(ties) < missing))
+    taken = above | (ties & (running_count(ties) <= missing))
     at = jnp.arange(n, dtype=jnp.int32)
-    index = jnp.zeros(k, jnp.int32).at[jnp.where(taken, _places(taken), k)].set(at, mode="drop")
+    place = jnp.where(taken, running_count(taken) - 1, k)
+    index = jnp.zeros(k, jnp.int32).at[place].set(at, mode="drop")
     order, index = lax.sort((-values[index], index), num_keys=1)
     return -order, index
 
@@ -87,15 +88,20 @@ def _threshold(values: Array, k: int) -> Array:
     return jnp.where(enough < k, -jnp.inf, lo)
 
 
-def _places(mask: Array) -> Array:
-    """(n,) how many are marked before each; in chunks, whose sums are a product with a triangle.
+def running_count(mask: Array) -> Array:
+    """(n,) int32: how many are marked up to each, itself included; n below 2^24.
 
-    A plain cumsum of n numbers costs more than twice as much.
+    In chunks, whose sums are a product with a triangle: a plain cumsum of n numbers costs more than
+    twice as much, and its compilation ten times.
     """
-    n = mask.shape[0]
-    count = -(-n // CHUNK)
-    table = jnp.pad(mask, (0, count * CHUNK - n)).reshape(count, CHUNK).astype(jnp.float32)
-    inside = table @ np.triu(np.ones((CHUNK, CHUNK), np.float32), 1)
-    whole = jnp.sum(table, axis=1)
-    before = jnp.cumsum(whole) - whole
-    return (inside + before[:, None]).astype(jnp.int32).reshape(-1)[:n]
+    return _running_sum(mask.astype(jnp.float32)).astype(jnp.int32)
+
+
+def _running_sum(values: Array) -> Array:
+    n = values.shape[0]
+    table = jnp.pad(values, (0, -n % CHUNK)).reshape(-1, CHUNK)
+    inside = table @ np.triu(np.ones((CHUNK, CHUNK), np.float32))
+    if n > CHUNK:
+        whole = inside[:, -1]
+        inside = inside + (_running_sum(whole) - whole)[:, None]
+    return inside.reshape(-1)[:n]

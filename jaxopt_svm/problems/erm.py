@@ -180,19 +180,19 @@ class ERM:
     def sums(self, w, alpha) -> "Sums":
         """What a certificate adds up over the examples, two products with X."""
         z = self.products(w)
-        losses = self.c * self.loss.value(z, self.y)
-        conjugates = self.c * self.loss.neg_conj(alpha, self.y)
+        losses, conjugates = self.loss.value(z, self.y), self.loss.neg_conj(alpha, self.y)
         # rounding: the summed terms, a target that is large beside its residual, and the
         # products with rows, whose error is at most their length times that of the vector
-        terms = jnp.abs(losses) + jnp.abs(conjugates) + self.c * _length(alpha * self.y)
+        terms = jnp.abs(conjugates) + _length(alpha * self.y)
         lengths = self.c * jnp.sqrt(self.rows.sqnorms)
+        # products with weights: in a batch they take a third of the time of sums
         return Sums(
-            losses=jnp.sum(losses),
-            conjugates=jnp.sum(conjugates),
+            losses=self.c @ losses,
+            conjugates=self.c @ conjugates,
             u=rows_added(self.rows, self.weighted(alpha)),
-            terms=jnp.sum(terms),
-            slope_lengths=jnp.sum(_length(self.loss.slope(z, self.y)) * lengths),
-            alpha_lengths=jnp.sum(_length(alpha) * lengths),
+            terms=self.c @ jnp.abs(losses) + self.c @ terms,
+            slope_lengths=lengths @ _length(self.loss.slope(z, self.y)),
+            alpha_lengths=lengths @ _length(alpha),
         )
 
     def certificate_of(self, w, sums: "Sums") -> Certificate:

@@ -53,6 +53,9 @@ class GramBlock:
     def matvec(self, u):
         return u.at[self.index].get(mode="clip")
 
+    def added(self, w, a):
+        return w + self.rmatvec(a)
+
     def rmatvec(self, a):
         return jnp.tensordot(self.K, a, ((0,), (0,)))
 

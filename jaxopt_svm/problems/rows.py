@@ -23,6 +23,7 @@ __all__ = [
     "Padded",
     "best_width",
     "chunked",
+    "entries_of",
     "make_dense",
     "make_padded",
     "transposed",
@@ -121,7 +122,11 @@ class Dense:
         return self.take(index).matvec(_seen(w, through))
 
     def add(self, w, index, coefficients):
-        return w + self.take(index).rmatvec(coefficients)
+        return self.take(index).added(w, coefficients)
+
+    def added(self, w, a):
+        """w + X'a."""
+        return w + self.rmatvec(a)
 
     def row(self, i):
         return DenseRow(self.X.at[i].get(mode="clip"), self.sqnorms.at[i].get(mode="clip"))
@@ -273,7 +278,8 @@ class Padded:
 
         def part(cols, vals):
             seen = w.at[cols].get(mode="promise_in_bounds")  # (chunks, width, ...)
-            return jnp.sum(_against(vals, seen) * seen, axis=1)
+            # a product of its own leaves the gather a plain copy, which is twice as fast
+            return jnp.einsum("kj,kj...->k...", vals, seen)
 
         if w.ndim == 1:
             parts = part(self.cols, self.vals)
@@ -454,16 +460,23 @@ def chunked(
     )
 
 
+def entries_of(rows: Padded, weights: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """(row, column, value) of what Diag(weights) X holds, in the order of the rows; on the host.
+    Padding, stored zeros and examples that do not count drop out."""
+    owner, vals = np.asarray(rows.owner), np.asarray(rows.vals)
+    vals = vals if weights is None else vals * weights[owner][:, None]
+    held = vals != 0
+    owner = np.broadcast_to(owner[:, None], held.shape)
+    return owner[held], np.asarray(rows.cols)[held], vals[held]
+
+
 def transposed(rows: Dense | Padded, weights: np.ndarray) -> Dense | Padded:
     """The columns of Diag(weights) X as rows: row j is column j. Host side, never densified."""
     if isinstance(rows, Dense):
         return make_dense((rows.X * jnp.asarray(weights, rows.X.dtype)[:, None]).T)
     n, d = rows.shape
-    vals = np.asarray(rows.vals) * weights[np.asarray(rows.owner)][:, None]
-    held = vals != 0  # padding, stored zeros and examples that do not count drop out
-    owner = np.broadcast_to(np.asarray(rows.owner)[:, None], held.shape)[held]
-    cols = np.asarray(rows.cols)[held]
+    owner, cols, vals = entries_of(rows, weights)
     order = np.argsort(cols, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(cols, minlength=d))])
-    rows = chunked(indptr, owner[order], vals[held][order], n, vals.dtype)
+    rows = chunked(indptr, owner[order], vals[order], n, vals.dtype)
     return jax.tree.map(jnp.asarray, rows)

@@ -113,6 +113,12 @@ def _update(problem: Streamed, method, best: Best | None, state: At) -> tuple[Be
 
 def begin(problem: Streamed, method, start: Point | None):
     """State, best point and certificate before the first pass."""
+    state = resume(problem, method, start)
+    return state, *_update(problem, method, None, state)
+
+
+def resume(problem: Streamed, method, start: Point | None) -> At:
+    """The state alone."""
     axis, origin = problem.lane_axis, problem.origin()
     first = _begun(problem.blank(), method, None)  # vectors and scalars of alpha = 0
     wide = lambda x: np.zeros((*x.shape[:axis], problem.n, *x.shape[axis + 1 :]), x.dtype)
@@ -132,7 +138,7 @@ def begin(problem: Streamed, method, start: Point | None):
 
         problem.each(add)
         state = state._replace(vectors=vectors)
-    return state, *_update(problem, method, None, state)
+    return state
 
 
 def advance(problem: Streamed, method, state: At, best: Best, key, first: int, count: int):

@@ -62,7 +62,7 @@ class Shrinking:
     rounds: int = static(default=8)
 
     bound_on = "gap"
-    small_kernels = True
+    kernels = "small"
 
     @property
     def name(self) -> str:

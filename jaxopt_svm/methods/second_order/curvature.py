@@ -25,6 +25,7 @@ from jax.scipy.linalg import cho_solve
 
 from jaxopt_svm.core.lanes import least_over_lanes
 from jaxopt_svm.oracles.conjugate_gradient import conjugate_gradient
+from jaxopt_svm.oracles.selection import running_count
 from jaxopt_svm.problems.rows import Dense
 from jaxopt_svm.problems.split import Split, are_dense
 
@@ -65,23 +66,23 @@ def gathered(rows: Any, h, most: int) -> Gathered:
 def _taken(rows: Dense, h, most) -> tuple[Array, Array, Array]:
     """(X' diag(h) X, sum of h, how many) over the rows taken."""
     n, d = rows.shape
-    active = h > 0
-    rank = jnp.cumsum(active, dtype=jnp.int32)
+    rank = running_count(h > 0)
     stride = jnp.maximum(1, -(-rank[-1] // most))
-    taken = active & (rank % stride == 0)
-    size = max(BLOCK, CELLS // d)
-    room = -(-n // size) * size
-    order = jnp.nonzero(taken, size=room, fill_value=n)[0].astype(jnp.int32)
-    count = jnp.sum(taken, dtype=jnp.int32)
+    count = rank[-1] // stride
+    size = min(n, max(BLOCK, CELLS // d))
 
-    def block(k, H):
-        index = lax.dynamic_slice(order, (k * size,), (size,))
-        weight = h.at[index].get(mode="fill", fill_value=0.0)
+    def block(k, sums):
+        H, seen = sums
+        places = k * size + jnp.arange(1, size + 1, dtype=jnp.int32)
+        # the j-th row taken is the first one of rank j stride
+        index = jnp.searchsorted(rank, stride * places).astype(jnp.int32)
+        weight = jnp.where(places <= count, h.at[index].get(mode="clip"), 0.0)
         Z = rows.take(index).X
-        return H + (weight[:, None] * Z).T @ Z
+        return H + (weight[:, None] * Z).T @ Z, seen + jnp.sum(weight)
 
-    H = lax.fori_loop(0, -(-count // size), block, jnp.zeros((d, d), h.dtype))
-    return H, jnp.sum(jnp.where(taken, h, 0.0)), count
+    nothing = jnp.zeros((d, d), h.dtype), jnp.zeros((), h.dtype)
+    H, seen = lax.fori_loop(0, -(-count // size), block, nothing)
+    return H, seen, count
 
 
 def direction(rows: Any, h, ridge, g) -> tuple[Array, Array]:

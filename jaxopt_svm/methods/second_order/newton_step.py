@@ -34,6 +34,7 @@ class NewtonIterations(Iterations):
 
     work = 5.0
     certified_every = 1  # an iteration is dear, so each is certified
+    kernels = "plain"  # see core/lanes.py
 
     def counted(self, state: Any) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
@@ -80,7 +81,8 @@ def newton_step(problem: ERM, respond: Callable, peak, w, z) -> Stepped:
     D = jnp.where(g @ D < 0, D, -g / (ridge + peak * jnp.max(problem.rows.sqnorms)))
     zD = problem.rows.matvec(D)
     wD, DD = (penalised * w) @ D, (penalised * D) @ D
-    rise = lambda t: lam * (wD + t * DD) - jnp.sum(c * respond(z + t * zD) * zD)
+    weight = c * zD
+    rise = lambda t: lam * (wD + t * DD) - weight @ respond(z + t * zD)
     t = crossing(rise, g @ D)
     w, z = w + t * D, z + t * zD
     alpha = respond(z)
@@ -91,8 +93,8 @@ def newton_step(problem: ERM, respond: Callable, peak, w, z) -> Stepped:
         z=z,
         alpha=alpha,
         t=t,
-        primal=lam * problem.regularizer.value(w) + jnp.sum(c * problem.loss.value(z, y)),
-        dual=jnp.sum(c * problem.loss.neg_conj(alpha, y)) - problem.regularizer.conj(u) / lam,
+        primal=lam * problem.regularizer.value(w) + c @ problem.loss.value(z, y),
+        dual=c @ problem.loss.neg_conj(alpha, y) - problem.regularizer.conj(u) / lam,
         inner=jnp.sum(jnp.where(penalised > 0, g * g / lam, g * g / (ridge + jnp.sum(h)))) / 2,
         work=3.0 + touched,
     )
