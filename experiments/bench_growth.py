@@ -30,7 +30,7 @@ import numpy as np
 
 import jaxopt_svm as js
 from experiments.budget import each, enough
-from experiments.common import Found, median_ratio, rounds, set_up, several_passes
+from experiments.common import Found, median_ratio, rounds, set_up
 from experiments.figures import dress, new_figure
 from jaxopt_svm.core import lanes
 from jaxopt_svm.core.protocols import Point
@@ -77,14 +77,14 @@ def grid_of(size: Size) -> tuple[js.ERM, np.ndarray]:
 
 def started(problem: js.ERM, method: Any, start: Point | None = None) -> Any:
     """The state before the first pass, of every lane."""
-    return lanes.begin(problem, method, start)[0]
+    return lanes.resume(problem, method, start)
 
 
 def passes(problem: js.ERM, method: Any, count: int, start: Any = None) -> Callable[[], Any]:
     """A function that takes so many passes from a state and nothing else."""
     state = started(problem, method) if start is None else start
-    key = jax.random.key(0)
-    return lambda: several_passes(problem, method, state, key, count)
+    key, program = jax.random.key(0), lanes.program(method)
+    return lambda: program(problem, method, state, key, 0, count)
 
 
 def growth(axis: str, small: Size, large: Size, repeats: int) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ def shares(quick: bool, repeats: int) -> tuple[str, list[dict[str, Any]]]:
     product = jax.jit(lambda A: A @ A)
     _, best, _ = lanes.begin(grid, js.SDCA(), None)
     sdca = started(grid, js.SDCA())
-    warm = several_passes(grid, js.SDCA(), sdca, jax.random.key(0), PASSES)
+    warm = passes(grid, js.SDCA(), PASSES, sdca)()
     point = lanes.over_lanes(lanes.certify, grid, None, 0)(grid, js.SDCA(), warm)[0]
     states = [started(grid, js.ALMNewton(), point)]
     for _ in range(ITERATIONS):

@@ -64,4 +64,6 @@ def crossing(slope: Callable, first) -> Array:
 
     bracket = (zero, first, one, last)
     start = (bracket, one, jnp.maximum(last, 0.0), jnp.zeros((), jnp.int32))
-    return lax.while_loop(going, narrow, start)[1]
+    (a, *_), t, found, _ = lax.while_loop(going, narrow, start)
+    # not close after all rounds: the end where the function still falls
+    return jnp.where((found > enough) & (a > 0), a, t)
