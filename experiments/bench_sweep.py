@@ -114,7 +114,7 @@ def ours(name: str, loss: Any, count: int) -> tuple[dict[str, Any], js.Solution]
 def where_time_goes(sweep: Callable[[], Any]) -> dict[str, float]:
     """Seconds of one more sweep in its programs: the passes of the first leg and of those after it,
     certificates, and the rest (starts, packing, the host). Each program is waited for."""
-    seconds = dict.fromkeys(("first_leg", "later_legs", "certificates"), 0.0)
+    seconds: dict[str, float] = dict.fromkeys(("first_leg", "later_legs", "certificates"), 0.0)
     legs: list[Any] = []
 
     def clocked(name: str, function: Callable) -> Callable:
