@@ -22,6 +22,11 @@ class Visits:
     scales = True  # False: visits only ever add rows to vectors
     kernels = "small"  # see core/lanes.py
 
+    def prepare(self, problem) -> Any:
+        """What the sampling wants: tiles."""
+        own = getattr(self.sampling, "prepare", None)
+        return problem if own is None else own(problem)
+
     def visit(self, problem, example: Example, at: At) -> At:
         raise TypeError(f"{type(self).__name__} must define visit")
 

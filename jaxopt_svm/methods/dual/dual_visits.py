@@ -31,11 +31,6 @@ class DualVisits(Visits):
     def linear(self, problem) -> bool:
         return problem.regularizer.linear
 
-    def prepare(self, problem) -> Any:
-        """What the sampling wants: tiles."""
-        own = getattr(self.sampling, "prepare", None)
-        return problem if own is None else own(problem)
-
     def before(self, problem, own: tuple, abar, scalars) -> tuple:
         del problem, abar, scalars
         return own
