@@ -16,6 +16,7 @@ from jaxopt_svm.core.groups import in_order, lanes_within, taken
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.problems.rows import Dense
+from jaxopt_svm.wrappers.shrinking import slack
 from tests import toy
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -190,6 +191,31 @@ def test_what_lanes_take_is_counted_as_the_compiler_does(kind, loss):
         assert 0.25 * memory < both(leg, lanes_within(problem, leg, memory))[0] < memory / 0.6
     with pytest.raises(ValueError, match="memory"):
         lanes_within(problem, js.SDCA(), 0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_that_are_safe_leave_for_good(sparse):
+    """They are the rows that the gap proves to be on their final side; no visit is drawn for them,
+    every other row is visited once and those with the least slack more often."""
+    problem = js.make_erm(sp.csr_matrix(X) if sparse else X, Y, lam=0.02)
+    method = js.Shrinking(js.SDCA(), share=4, rounds=3)
+    exact = js.solve(problem, js.SDCA(), rtol=3e-2)
+    state = method.init(problem, exact.point)
+    drawn = method.draw(problem, jax.random.key(1))
+    aimed = method.aim(problem, state, drawn)
+    safe = np.isinf(slack(problem, *method.point(problem, state)))
+    assert 0.2 < safe.mean() < 0.9, "no test: too few rows are safe, or too many"
+    for index, counts in zip(*map(np.asarray, aimed)):
+        assert np.all(np.diff(counts.astype(int)) <= 0), "padding comes last"
+        assert np.all(index[~counts] == problem.n)
+    visits = np.bincount(np.asarray(aimed.index)[np.asarray(aimed.mask)], minlength=problem.n)
+    assert np.all(visits[safe] == 0) and np.all(visits[~safe] >= 1)
+    assert visits.max() == 1 + method.rounds
+    # and they need none: a pass keeps what they are, and the gap
+    moved = method.walk_pass(problem, state, aimed)
+    np.testing.assert_array_equal(moved.tables[0][safe], state.tables[0][safe])
+    gap = float(problem.certificate(method.point(problem, moved)).gap)
+    assert gap <= 1.1 * float(exact.certificate.gap) + 1e-12
 
 
 def test_shrinking_refuses_what_it_cannot_do():

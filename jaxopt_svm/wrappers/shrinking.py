@@ -11,7 +11,8 @@ lanes, visits each of them ``rounds`` times, and then every row once. So nothing
 others, and what SDCA promises for its passes still holds.
 
 Gap-safe: ||w - w*|| <= sqrt(2 gap/lam), so a row with slack_i > ||x_i|| sqrt(2 gap/lam) is on its
-final side for good (proofs_checks/gap_safe.py); such rows come last of all.
+final side for good (proofs_checks/gap_safe.py). Such rows leave: no pass visits them any more, and
+passes get shorter as the gap falls.
 
 All lanes of a sweep visit the same rows, so Gram blocks are shared; which rows these are depends on
 the company a lane keeps. Joachims 1999; Hsieh et al. 2008; Ndiaye et al. 2017 (gap-safe rules).
@@ -21,7 +22,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.lanes import least_over_lanes, one_pass_over
@@ -99,21 +100,34 @@ class Shrinking:
 
     def aim(self, problem, state, drawn: Sample) -> Sample:
         w, alpha = self.method.point(problem, state)
-        order = jnp.argsort(least_over_lanes(slack(problem, w, alpha)))
-        picked = jnp.append(order.astype(jnp.int32), problem.n)
-        return Sample(picked[drawn.index], drawn.mask)
+        distance = least_over_lanes(slack(problem, w, alpha))
+        order = jnp.argsort(distance).astype(jnp.int32)
+        live = jnp.sum(jnp.isfinite(distance), dtype=jnp.int32)  # the safe ones are the last
+        stays = drawn.index < live
+        # blocks without a visit to the end; inside a block, padding comes last
+        blocks = jnp.argsort(~jnp.any(stays, axis=1), stable=True)
+        places, stays = drawn.index[blocks], stays[blocks]
+        inside = jnp.argsort(~stays, axis=1, stable=True)
+        take = lambda x: jnp.take_along_axis(x, inside, axis=1)
+        picked = jnp.append(order, jnp.int32(problem.n))
+        stays = take(stays)
+        return Sample(jnp.where(stays, picked[take(places)], problem.n), stays)
 
     def step(self, problem, state, sample: Sample) -> Any:
         return self.method.step(problem, state, sample)
 
     def walk_pass(self, problem, state, drawn: Sample) -> Any:
-        return one_pass_over(self.method, problem, state, drawn)
+        if not problem.rows.spans:
+            return one_pass_over(self.method, problem, state, drawn)  # padding costs nothing there
+        index, stays = drawn.index, jnp.asarray(drawn.mask)
+        body = lambda k, s: self.step(problem, s, Sample(index[k], stays[k]))
+        return lax.fori_loop(0, jnp.sum(jnp.any(stays, axis=1)), body, state)
 
     def point(self, problem, state) -> Point:
         return self.method.point(problem, state)
 
     def spent(self, problem) -> Spent:
-        visits = problem.n + self.rounds * self._count(problem)
+        visits = problem.n + self.rounds * self._count(problem)  # while no row is safe
         return Spent(work=1.0 + visits / problem.n, oracle_calls=0.0, updates=float(visits))
 
     def bound(self, problem, t) -> None:
