@@ -35,7 +35,7 @@ from experiments.budget import OutOfTime, budget, each, enough
 from experiments.common import Found, set_up
 from experiments.figures import dress, new_figure
 from experiments.peers import PEERS as SOLVERS
-from experiments.peers import Fits, peer_path, remembered
+from experiments.peers import Fits, own_seconds, peer_path, remembered
 from jaxopt_svm.report import aligned
 
 COUNT, LIMIT, TOTAL = 16, 10.0, 120.0
@@ -108,7 +108,7 @@ class Peers:
 
 def total_of(path: list[dict[str, Any]]) -> float:
     """Seconds of a loop: for each fit the smaller of clock and processor."""
-    return sum(min(p["seconds"], p["processor"]) for p in path)
+    return sum(map(own_seconds, path))
 
 
 def main(*, quick: bool = False, peers: bool = False) -> Found:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["PEERS", "Fits", "Peer", "peer_path", "remembered"]
+__all__ = ["PEERS", "Fits", "Peer", "own_seconds", "peer_path", "remembered"]
 
 MANY = 10_000_000  # iterations: the limit on the time ends a fit, not this
 START = 120.0  # seconds a child may take to load its package and, where it does, compile
@@ -211,3 +211,9 @@ def peer_path(
         rows.append(row | {"reached": row["tol"] is not None, "tried": tried})
     fits.close()
     return rows
+
+
+def own_seconds(fit: dict[str, Any]) -> float:
+    """The smaller of clock and processor: neither threads that wait nor other work on the machine
+    are held against a solver."""
+    return min(fit["seconds"], fit["processor"])
