@@ -27,6 +27,7 @@ __all__ = ["RULES", "Rule", "densified", "rule_for"]
 
 FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
 LOCAL = 512  # examples of a node between two exchanges: few exchanges, hardly more passes
+TILED = 8  # lanes of a pass over tiles: a vector register; 12 or 16 of them take longer each
 CELLS = 100_000_000  # narrow sparse rows are made dense, up to this size
 
 
@@ -85,7 +86,7 @@ RULES = (
     Rule(
         "sparse rows of like lengths: SDCA by tiles, whose Gram matrices are formed once",
         lambda p: isinstance(p.rows, Padded) and evenly_tiled(p.rows),
-        lambda p: SDCA(Tiles()),
+        lambda p: Relay((SDCA(Tiles()),), (), lanes=TILED),
     ),
     Rule(
         "the hinge on other sparse or very wide rows: 8 passes of SDCA, then with shrinking",

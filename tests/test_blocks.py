@@ -231,6 +231,8 @@ def test_tiles_hold_every_row_once_and_about_as_many_values():
         np.testing.assert_allclose(mine.products[:size, :size], (some @ some.T).toarray())
         w = rng.normal(size=400)
         np.testing.assert_allclose(mine.matvec(jnp.asarray(w))[:size], some @ w)
+    for a in (rng.normal(size=n), rng.normal(size=(n, 3))):
+        np.testing.assert_allclose(rows.rmatvec(jnp.asarray(a)), X.T @ a, rtol=1e-12, atol=1e-13)
 
 
 def test_tiles_say_what_they_need():

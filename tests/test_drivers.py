@@ -1,13 +1,14 @@
 """The drivers: stopping, statuses, warm starts, checkpoints, interruption, precision."""
 
 import signal
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
 import jaxopt_svm as js
-from jaxopt_svm.core import loop
+from jaxopt_svm.core import ahead, loop
 from tests import toy
 
 LAMS = np.geomspace(1e-3, 1.0, 10)
@@ -63,6 +64,63 @@ def test_a_warm_start_is_used(problem):
     first = js.solve(problem, rtol=1e-8)
     second = js.solve(problem, rtol=1e-6, start=first.point)
     assert second.passes == 0
+
+
+def test_a_start_counts_as_it_is_given(problem):
+    """Its w stays the best one, though SDCA goes on from its dual point, which is a poor one."""
+    good = js.solve(problem, rtol=1e-8)
+    start = js.Point(good.w, 0.3 * good.dual)
+    found = js.solve(problem, js.SDCA(), rtol=0.0, max_passes=1, start=start)
+    np.testing.assert_array_equal(found.w, good.w)
+    assert float(found.certificate.dual) > float(problem.dual(start.dual))
+
+
+@pytest.mark.parametrize("loss", [js.Hinge(), js.Logistic(), js.Squared()])
+def test_a_point_of_another_lam_is_carried_as_its_best_multiple(loss):
+    problem = toy.dense64(loss).with_lam(1e-3)
+    found = js.solve(problem, js.SDCA(), rtol=1e-3)
+    smaller = problem.with_lam(2e-4)
+    carried = smaller.carried(found.point)
+    np.testing.assert_array_equal(carried.w, found.w)
+    t = float(np.vdot(carried.dual, found.dual) / np.vdot(found.dual, found.dual))
+    np.testing.assert_allclose(carried.dual, t * found.dual, rtol=1e-12)
+    assert 0 < t <= 1 and (t < 1 or isinstance(loss, js.Squared))
+    # a line search: not the very best, but no multiple is much better
+    values = [float(smaller.dual(s * found.dual)) for s in np.linspace(0.05, 1.0, 39)]
+    gained = float(smaller.dual(carried.dual)) - values[-1]
+    assert gained >= 0.95 * (max(values) - values[-1])
+
+
+def passes_compiled(solve) -> int:
+    """How many programs of passes a call compiles."""
+    names: list[Any] = []
+
+    def hear(event: str, duration: float, **facts) -> None:
+        names.append(facts.get("fun_name")) if "backend_compile" in event else None
+
+    jax.monitoring.register_event_duration_secs_listener(hear)
+    solve()
+    jax.monitoring.unregister_event_duration_listener(hear)
+    return sum("passes" in str(name) for name in names)
+
+
+def test_programs_that_are_compiled_ahead_change_nothing(problem, monkeypatch):
+    """The same bits as without, and nothing is compiled twice."""
+    relay = js.Relay((js.SDCA(block=3), js.ALMNewton(mu=0.9)), (2,))
+    found: list[js.Solution] = []
+    sweep = lambda: found.append(js.sweep(problem, LAMS[:3], relay, rtol=1e-9))
+    monkeypatch.setattr(loop, "COMPILATION", 10**9)  # one width
+    jax.clear_caches()
+    ahead._known.clear()
+    assert passes_compiled(sweep) == 2
+    assert passes_compiled(sweep) == 0
+    assert ahead._known, "nothing was ordered"
+    jax.clear_caches()
+    monkeypatch.setattr(ahead.Ahead, "begin", lambda *order: None)
+    assert passes_compiled(sweep) == 2
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.w, found[0].w)
+        np.testing.assert_array_equal(one.dual, found[0].dual)
 
 
 def test_run_records_inside_and_between_passes(problem):

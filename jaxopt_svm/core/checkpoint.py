@@ -24,7 +24,7 @@ from jaxopt_svm.mesh.processes import agree, first_process
 __all__ = ["Store", "fingerprint"]
 
 FIELDS = ("lanes", "passes", "smallest", "stalled", "settled", "full", "last_leg")
-COUNTS = ("active", "r", "leg", "begun", "grown", "owed")
+COUNTS = ("active", "r", "leg", "begun", "grown", "owed", "narrower", "next_width")
 
 
 def _array(leaf) -> np.ndarray:

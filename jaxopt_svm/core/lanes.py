@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
 from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxopt_svm.core.protocols import Certificate, Method, Point
@@ -23,7 +24,10 @@ __all__ = [
     "Best",
     "advance",
     "begin",
+    "begun_by",
+    "carried",
     "certified",
+    "certifier",
     "certify",
     "check",
     "claimed",
@@ -34,6 +38,7 @@ __all__ = [
     "least_over_lanes",
     "lowered",
     "mesh_of",
+    "of_width",
     "one_lane",
     "one_pass",
     "one_pass_over",
@@ -152,9 +157,23 @@ def lane_axes(problem):
 
 def take_lanes(problem, slots):
     """The problem of some lanes, or of one of them (``slots`` a number)."""
-    take = lambda tree: jax.tree.map(lambda x: x[slots], tree)
-    fields = {f: take(getattr(problem, f)) for f in lane_fields(problem)}
+    fields = {f: _picked(getattr(problem, f), slots) for f in lane_fields(problem)}
     return dataclasses.replace(problem, **fields)
+
+
+def _picked(tree, slots):
+    """Entries of the first axis. On a CPU numpy does it, without a program for every size."""
+
+    def one(x):
+        return jnp.asarray(np.asarray(x)[slots]) if _on_cpu(x) else x[slots]
+
+    return jax.tree.map(one, tree)
+
+
+def _on_cpu(x: Any) -> bool:
+    if not isinstance(x, jax.Array) or isinstance(x, Tracer) or not x.is_fully_addressable:
+        return False
+    return {device.platform for device in x.devices()} == {"cpu"}
 
 
 def placed(problem, slots):
@@ -162,6 +181,17 @@ def placed(problem, slots):
     every = not jnp.ndim(problem.lam) or np.array_equal(slots, np.arange(problem.lam.shape[0]))
     some = problem if every else take_lanes(problem, slots)
     return some if mesh_of(problem) is None else some.placed()
+
+
+def of_width(problem, width: int):
+    """Shapes of the problem with so many lanes."""
+
+    def wide(x):
+        x = jnp.asarray(x)
+        return jax.ShapeDtypeStruct((width, *x.shape[1:]), x.dtype)
+
+    fields = {f: jax.tree.map(wide, getattr(problem, f)) for f in lane_fields(problem)}
+    return dataclasses.replace(problem, **fields)
 
 
 def one_lane(problem):
@@ -245,6 +275,14 @@ def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
 _start, _claim, _certify = (
     jax.jit(f, compiler_options=PLAIN) for f in (started, claimed, certified)
 )
+_certify_sparse = jax.jit(certified, compiler_options=SMALL)
+
+
+def certifier(problem) -> Any:
+    """``certified`` as it is compiled for a problem: products with sparse rows are small kernels,
+    which take half the time with XLA's own emitters."""
+    sparse = getattr(getattr(problem, "rows", None), "behind", False)
+    return _certify_sparse if sparse else _certify
 
 
 class Shapes(NamedTuple):
@@ -265,10 +303,40 @@ def shapes(problem, method, start=None) -> Shapes:
 
 
 def begin(problem, method, start):
-    """State, best point and certificate before the first pass."""
+    """State, best point and certificate before the first pass.
+
+    A start counts as it is given too: its w may be far better than the w of its dual point, which
+    is what a dual method makes of it.
+    """
     state = _start(problem, method, start)
-    blank = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes(problem, method, start).best)
-    return state, *_certify(problem, _forgotten(blank), _claim(problem, method, state))
+    wanted = shapes(problem, method, start).best
+    best = _forgotten(jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), wanted))
+    given = None if start is None else _spread(start, Point(wanted.w, wanted.dual))
+    if given is not None:
+        best, _ = certifier(problem)(problem, best, given)
+    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
+
+
+def _spread(start: Point, wanted: Point) -> Point | None:
+    """A start for every lane, or None where points of the method have other shapes."""
+    if jax.tree.structure(start) != jax.tree.structure(wanted):
+        return None
+    fits = lambda x, like: x.shape == like.shape[like.ndim - x.ndim :] and x.dtype == like.dtype
+    start = jax.tree.map(jnp.asarray, start)
+    if not all(jax.tree.leaves(jax.tree.map(fits, start, wanted))):
+        return None
+    return jax.tree.map(lambda x, like: jnp.broadcast_to(x, like.shape), start, wanted)
+
+
+def carried(problem, point: Point) -> Point:
+    """A point found at another lam, as a start for the lanes of a problem that knows how."""
+    return _carry(problem, point) if hasattr(problem, "carried") else point
+
+
+@functools.partial(jax.jit, compiler_options=PLAIN)
+def _carry(problem, point):
+    one = lambda problem, point: problem.carried(point)
+    return over_lanes(one, problem, None)(problem, point)
 
 
 def resume(problem, method, start):
@@ -303,19 +371,24 @@ def program(method) -> Any:
 def advance(problem, method, state, best, key, first, count):
     """``count`` passes from pass ``first``, then a certificate."""
     state = program(method)(problem, method, state, key, first, count)
-    return state, *_certify(problem, best, _claim(problem, method, state))
+    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
+
+
+def begun_by(problem, method, start: Point) -> Any:
+    """The program behind ``resume``, to be compiled."""
+    return _start.lower(problem, method, start)
 
 
 def lowered(problem, method, state, best) -> tuple[Any, Any]:
     """The two programs behind ``advance``, passes and certificate, to be compiled and looked at."""
     point = jax.eval_shape(claimed, problem, method, state)
     first = program(method).lower(problem, method, state, jax.random.key(0), 0, 1)
-    return first, _certify.lower(problem, best, point)
+    return first, certifier(problem).lower(problem, best, point)
 
 
 def finish(problem, best: Best) -> Certificate:
     """The certificate of the best pair, from the pair alone."""
-    return _certify(problem, _forgotten(best), Point(best.w, best.dual))[1]
+    return certifier(problem)(problem, _forgotten(best), Point(best.w, best.dual))[1]
 
 
 @functools.partial(jax.jit, compiler_options=PLAIN)
@@ -324,11 +397,15 @@ def retired(method, state, gone):
     return method.retire(state, gone)
 
 
-@functools.partial(jax.jit, static_argnames="mesh", compiler_options=PLAIN)
 def take(tree, lanes, mesh=None):
     """Some lanes of a batched tree, laid over the devices that share them."""
+    return _picked(tree, lanes) if mesh is None else _taken(tree, lanes, mesh)
+
+
+@functools.partial(jax.jit, static_argnames="mesh", compiler_options=PLAIN)
+def _taken(tree, lanes, mesh):
     some = jax.tree.map(lambda x: x[lanes], tree)
-    if mesh is None or size(mesh, LANES) == 1:
+    if size(mesh, LANES) == 1:
         return some
     rest = PartitionSpec.UNCONSTRAINED
     at = lambda x: NamedSharding(mesh, PartitionSpec(LANES, *(rest for _ in x.shape[1:])))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core import lanes, registry
+from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.protocols import Certificate, Point, Spent
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Status, Trace
@@ -19,7 +20,8 @@ STALLED = 5  # records without improvement, near the floor, before a lane is cal
 NEAR_FLOOR = 10.0
 # lanes are re-packed to these widths, 4 or more: fewer cost hardly less; each is one compilation
 WIDTHS = tuple(sorted({2**k for k in range(2, 12)} | {3 * 2**k for k in range(2, 10)}))
-COMPILATION = 1_000_000  # what one costs, in microseconds of passes: about a second
+COMPILATION = 3_000_000  # what one costs, by the count of passes below: about a second
+SHORT = 500_000  # a leg that costs less is over before a program is compiled beside it
 EXAMPLE, NUMBER = 1.0, 0.00025  # of a pass: for an example, and for each of its numbers and lanes
 
 
@@ -92,9 +94,13 @@ class Loop:
         self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
         if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
             start = lanes.take(start, self.lanes)
+        self.ahead = Ahead()
+        if self.batched:
+            self.ahead.begin(self.problem, method, 0, len(self.lanes))
         self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = 0
         self.owed = 0  # microseconds of passes since the last compilation
+        self.narrower = self.next_width = 0  # lanes of programs that were ordered ahead, 0: none
         self.started = time.perf_counter()
         self.status = np.full(self.count, Status.RUNNING, dtype=object)
         self.passes = np.zeros(self.count, int)
@@ -167,24 +173,59 @@ class Loop:
         self._pack(going)
         self._retire()
 
-    def _pack(self, going: np.ndarray, new: bool = False) -> None:
-        """The slots that go on, in the narrowest width that holds them.
+    def _pack(self, going: np.ndarray, width: int = 0) -> None:
+        """The slots that go on, in a program of that width; 0: in the one whose time has come.
 
         A new width is a new program. As one rents until the rent has cost as much as buying, the
         lanes stay in a wider one until its passes have cost as much as a compilation, and half of
-        them have left. new: the next program is a new one anyway.
+        them have left.
         """
-        width = len(self.lanes)
-        if self.owed >= COMPILATION:
-            narrow = min((w for w in WIDTHS if w >= going.size), default=width)
-            narrow = min(lanes.padded_width(self.whole, narrow), width)
-            width = narrow if 2 * narrow <= width or new else width
-        self.owed = 0 if width < len(self.lanes) else self.owed
+        if not width:
+            paid = self.owed >= COMPILATION and self._goes_on()
+            width = (self.narrower or self._narrow(going.size)) if paid else 0
+        self.owed = 0 if width else self.owed
+        self.narrower = 0 if width else self.narrower
+        width = width or len(self.lanes)
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
         self.lanes, self.active = self.lanes[slots], going.size
         self.state, self.best = self.runs.take((self.state, self.best), slots, self.mesh)
         self.problem = lanes.placed(self.whole, self.lanes)
+
+    def _goes_on(self) -> bool:
+        """Whether what is left of this leg is worth a program."""
+        return all((end - self.r) * self._cost() >= COMPILATION / 2 for end in self._end())
+
+    def _narrowest(self, going: int) -> int:
+        """The narrowest width for so many lanes."""
+        least = max(going, getattr(getattr(self.whole, "rows", None), "fewest", 1))
+        narrow = min((w for w in WIDTHS if w >= least), default=len(self.lanes))
+        return min(lanes.padded_width(self.whole, narrow), len(self.lanes))
+
+    def _narrow(self, going: int) -> int:
+        """The same, or 0 where it is not half of what there is."""
+        narrow = self._narrowest(going)
+        return narrow if 2 * narrow <= len(self.lanes) else 0
+
+    def look_ahead(self) -> None:
+        """Have the program that will be next compiled beside the passes.
+
+        A narrower one when half of what it costs has been spent on passes; that of the next leg
+        half-way through this one, or at once and at full width where this one is short.
+        """
+        if not (self.batched and self.active):
+            return
+        if self.owed >= COMPILATION / 2 and not self.narrower and self._goes_on():
+            self.narrower = self._narrow(self.active)
+            if self.narrower:
+                self.ahead.begin(self.problem, self.method, self.leg, self.narrower)
+        for end in () if self.next_width else self._end():
+            short = end * self._cost() <= SHORT
+            if short or 2 * self.r >= end:
+                likely = self._narrowest(3 * self.active // 4)  # some more will have left
+                self.next_width = len(self.lanes) if short else likely
+                after = self.methods[self.leg + 1]
+                self.ahead.begin(self.problem, after, self.leg + 1, self.next_width)
 
     def _retire(self) -> None:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
@@ -225,14 +266,17 @@ class Loop:
             self.whole = own(self.whole)
             self.problem = lanes.placed(self.whole, self.lanes)
         if self.batched:
-            self.owed = COMPILATION
-            self._pack(np.arange(self.active), new=True)
+            width, self.next_width = self.next_width, 0
+            # the program is a new one anyway
+            enough = width >= self.active
+            self._pack(np.arange(self.active), width if enough else self._narrowest(self.active))
         start = Point(self.best.w, self.best.dual)
         self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
 
     def advance(self, count: int) -> None:
+        self.ahead.wait(self.leg, len(self.lanes))
         self.state, self.best, certificate = self.runs.advance(
             self.problem, self.method, self.state, self.best, self.key, self.r, count
         )

@@ -24,7 +24,15 @@ from jax import Array, lax
 from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.groups import in_order, keeping, lanes_within
-from jaxopt_svm.core.lanes import certify, one_lane, one_pass, padded_width, runs_of, samples
+from jaxopt_svm.core.lanes import (
+    carried,
+    certify,
+    one_lane,
+    one_pass,
+    padded_width,
+    runs_of,
+    samples,
+)
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
@@ -230,6 +238,7 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     try:
         loop.judge(rtol, atol, max_passes)
         while loop.active:
+            loop.look_ahead()
             loop.advance(loop.stretch(max_passes))
             store.write(loop)
             bar.update(loop)
@@ -355,6 +364,7 @@ def _in_groups(
     for k in range(0, len(lams), size):
         file = None if checkpoint is None else f"{checkpoint}.{k // size}"
         some = problem.with_lam(lams[order[k]] if size == 1 else lams[order[k : k + size]])
+        start = start if not found else carried(some, start)
         with keeping(found, lambda groups: in_order(groups, order)):
             found.append(_solve(some, method, *rest, start, progress, file))
         if np.any(found[-1].status == Status.INTERRUPTED):

@@ -14,7 +14,7 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 __all__ = ["shuffle"]
 
@@ -23,10 +23,14 @@ ROUNDS = 4
 
 def _network(index, tables_q, tables_r, a: int, b: int):
     """The bijection of Z_ab; ``index`` is any array of indices below a b."""
-    q, r = index // b, index % b
-    for k in range(ROUNDS):
+
+    def mix(k, halves):
+        q, r = halves
         q = (q + tables_q[k][r]) % a
-        r = (r + tables_r[k][q]) % b
+        return q, (r + tables_r[k][q]) % b
+
+    # a loop, not its rounds one after the other: those take three times as long to compile
+    q, r = lax.fori_loop(0, ROUNDS, mix, (index // b, index % b))
     return q * b + r
 
 
@@ -43,6 +47,6 @@ def shuffle(key: Array, n: int) -> Array:
         return order
     # outside[v - n] is the image of v >= n; jumping doubles the stretch of cycle covered, and a
     # cycle that never comes back below n is never entered from below.
-    for _ in range(outside.size.bit_length()):
-        outside = jnp.where(outside < n, outside, outside[jnp.maximum(outside - n, 0)])
+    jump = lambda _, out: jnp.where(out < n, out, out[jnp.maximum(out - n, 0)])
+    outside = lax.fori_loop(0, outside.size.bit_length(), jump, outside)
     return jnp.where(order < n, order, outside[jnp.maximum(order - n, 0)])

@@ -30,6 +30,7 @@ from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.mesh.axes import LANES, ROWS, place
 from jaxopt_svm.mesh.host import fetch
+from jaxopt_svm.oracles.line_search import crossing
 from jaxopt_svm.problems.split import Split
 
 __all__ = ["ERM", "balanced"]
@@ -176,6 +177,26 @@ class ERM:
     def products(self, w):
         """X w; for sparse rows in a batch one product of all lanes. Not for derivatives."""
         return rows_times(self.rows, w)
+
+    def carried(self, point: Point) -> Point:
+        """A point found at another lam, as a start for this one: w, and the multiple t alpha,
+        t in [0.01, 1], with the largest dual value (every domain is star-shaped about 0). Where few
+        alpha_i are at an end of their domain, alpha shrinks with lam."""
+        if point.dual is None:
+            return point
+        u = self.rows.rmatvec(self.weighted(point.dual))
+
+        def value(t):
+            conj = jnp.sum(self.c * self.loss.neg_conj(t * point.dual, self.y))
+            return self.lam * self.regularizer.conj(t * u / self.lam) - conj
+
+        falls, least = (
+            jax.grad(value),
+            jnp.full_like(self.lam, 0.01),
+        )  # at 0 a slope may be infinite
+        first = falls(least)
+        t = jnp.where(first < 0, crossing(falls, first), least)
+        return Point(point.w, t * point.dual)
 
     def sums(self, w, alpha) -> "Sums":
         """What a certificate adds up over the examples, two products with X."""

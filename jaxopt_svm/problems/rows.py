@@ -263,6 +263,7 @@ class Padded:
 
     spans = False
     behind = True  # the lanes of a batch, behind the features (core/lanes_behind.py)
+    fewest = 8  # lanes: fewer take as long
 
     @property
     def shape(self):

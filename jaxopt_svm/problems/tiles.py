@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
-from jax import Array
+from jax import Array, lax
 
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree
@@ -71,6 +71,14 @@ class Tiled(Padded):
     @property
     def row_numbers(self) -> float:
         return GATHERED * self.tiles.cols.size / self.shape[0]
+
+    def rmatvec(self, a):
+        def add(u, part):
+            tile, index = part
+            return tile.added(u, a.at[index].get(mode="fill", fill_value=0)), None
+
+        u = jnp.zeros((self.d, *a.shape[1:]), a.dtype)
+        return lax.scan(add, u, (self.tiles, self.index))[0]
 
     def take(self, index) -> Tile:
         """The tile whose rows these are."""

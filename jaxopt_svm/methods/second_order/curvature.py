@@ -31,7 +31,7 @@ from jaxopt_svm.problems.split import Split, are_dense
 
 __all__ = ["direction", "gathered"]
 
-FLOPS = 4e9  # of one matrix X'diag(h)X; above it a part of the rows has to do
+FLOPS = 1.6e10  # of one matrix X'diag(h)X; above it a part of the rows has to do
 DENSE = 4096  # features up to which a d x d matrix is formed at all
 FACTOR = 256  # features up to which it is factored: the factor of 784 takes 5 times its forming
 BLOCK, CELLS = 256, 130_000  # rows gathered at once: so many, or more if they are short
