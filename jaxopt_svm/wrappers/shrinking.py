@@ -42,13 +42,14 @@ def slack(problem, w, alpha) -> Array:
     z = problem.products(w)
     margin, b = problem.y * z, problem.y * alpha
     beyond = jnp.where(b <= 0.0, margin - 1.0, jnp.where(b >= 1.0, 1.0 - margin, 0.0))
-    used = (problem.c > 0) & (problem.rows.sqnorms > 0)
-    distance = jnp.maximum(beyond, 0.0) / jnp.sqrt(jnp.where(used, problem.rows.sqnorms, 1.0))
+    # a row without features still has to be visited until its alpha is at its end
+    lengths = jnp.sqrt(jnp.maximum(problem.rows.sqnorms, jnp.finfo(z.dtype).tiny))
+    distance = jnp.maximum(beyond, 0.0) / lengths
     primal = jnp.sum(problem.c * problem.loss.value(z, problem.y))
     dual = jnp.sum(problem.c * b)
     gap = primal - dual + 2.0 * problem.lam * problem.regularizer.value(w)  # w is w(alpha)
     safe = distance > jnp.sqrt(2.0 * jnp.maximum(gap, 0.0) / problem.lam)
-    return jnp.where(used & ~safe, distance, jnp.inf)
+    return jnp.where((problem.c > 0) & ~safe, distance, jnp.inf)
 
 
 @pytree
