@@ -95,7 +95,7 @@ def passes_compiled(solve) -> int:
     """How many programs of passes a call compiles."""
     names: list[Any] = []
 
-    def hear(event: str, duration: float, **facts) -> None:
+    def hear(event: str, duration_secs: float, **facts: Any) -> None:
         names.append(facts.get("fun_name")) if "backend_compile" in event else None
 
     jax.monitoring.register_event_duration_secs_listener(hear)
