@@ -132,7 +132,7 @@ class Store:
         for name in FIELDS:
             setattr(loop, name, arrays[name])
         for name in COUNTS:
-            setattr(loop, name, int(arrays[name]))
+            setattr(loop, name, int(arrays.get(name, 0)))  # files of older versions lack some
         loop.before = {name: arrays[f"before.{name}"] for name in loop.before}
         loop.status = arrays["status"].astype(object)
         loop.started = time.perf_counter() - float(arrays["elapsed"])
