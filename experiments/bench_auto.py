@@ -1,10 +1,10 @@
 r"""Is the method chosen for you close to the best one you could have named?
 
 ``js.sweep(problem, lams)`` with nothing said beside every single method that takes the problem, 16
-lambdas from 1e-6 to 1e-2, to a certified relative gap of 1e-3 in float32. Seconds of the second of
-two runs, so compiled before; a method that has not certified all lanes within its passes is marked
-and counts as slower than any other. The rules are ``jaxopt_svm/choice.py``; the aim is 1.5 times
-the best.
+lambdas from 1e-6 to 1e-2, to a certified relative gap of 1e-3 in float32. Seconds of the best run
+after the first, so compiled before: of one run, or of up to four where they are short. A method
+that has not certified all lanes within its passes is marked and counts as slower than any other.
+The rules are ``jaxopt_svm/choice.py``; the aim is 1.5 times the best.
 """
 
 import time
@@ -21,6 +21,7 @@ from jaxopt_svm.data import load
 from jaxopt_svm.report import aligned
 
 RTOL, COUNT, RANGE = 1e-3, 16, (1e-6, 1e-2)
+SHORT = 3.0  # seconds: runs that take less are repeated
 SETS = (
     ("synthetic:20000:54", "hinge"),
     ("covtype-100k", "hinge"),
@@ -58,10 +59,12 @@ def measure(problem: js.ERM, method: Any, passes: int) -> dict[str, Any] | None:
             method.check(problem)
     except ValueError:
         return None
-    for _ in range(2):
+    times: list[tuple[float, float]] = []
+    while len(times) < 2 or (len(times) < 5 and sum(s for s, _ in times[1:]) < SHORT):
         began, own = time.perf_counter(), time.process_time()
         solution = js.sweep(problem, lams, method, rtol=RTOL, max_passes=passes)
-        seconds, processor = time.perf_counter() - began, time.process_time() - own
+        times.append((time.perf_counter() - began, time.process_time() - own))
+    seconds, processor = min(times[1:])
     done = int((solution.relative_gap <= RTOL).sum())
     return {"seconds": seconds, "processor": processor, "done": done}
 
