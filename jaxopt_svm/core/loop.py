@@ -266,10 +266,9 @@ class Loop:
             self.whole = own(self.whole)
             self.problem = lanes.placed(self.whole, self.lanes)
         if self.batched:
-            width, self.next_width = self.next_width, 0
-            # the program is a new one anyway
-            enough = width >= self.active
-            self._pack(np.arange(self.active), width if enough else self._narrowest(self.active))
+            ordered, self.next_width = self.next_width, 0
+            width = ordered if ordered >= self.active else self._narrowest(self.active)
+            self._pack(np.arange(self.active), width)
         start = Point(self.best.w, self.best.dual)
         self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()

@@ -80,6 +80,8 @@ class Problem(Protocol):
 
     A batch of problems is one problem whose lam has a leading axis. ``lanes``, a static tuple of
     names that starts as ("lam",), says which other fields have that axis too; the rest is shared.
+
+    A problem may define ``carried(point) -> point``: one found at another lam, as a start for this.
     """
 
     lam: Any

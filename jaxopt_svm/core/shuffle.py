@@ -29,7 +29,7 @@ def _network(index, tables_q, tables_r, a: int, b: int):
         q = (q + tables_q[k][r]) % a
         return q, (r + tables_r[k][q]) % b
 
-    # a loop, not its rounds one after the other: those take three times as long to compile
+    # a loop, not its rounds one after the other: those take half as long again to compile
     q, r = lax.fori_loop(0, ROUNDS, mix, (index // b, index % b))
     return q * b + r
 

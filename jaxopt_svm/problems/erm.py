@@ -190,10 +190,8 @@ class ERM:
             conj = jnp.sum(self.c * self.loss.neg_conj(t * point.dual, self.y))
             return self.lam * self.regularizer.conj(t * u / self.lam) - conj
 
-        falls, least = (
-            jax.grad(value),
-            jnp.full_like(self.lam, 0.01),
-        )  # at 0 a slope may be infinite
+        falls = jax.grad(value)
+        least = jnp.full_like(self.lam, 0.01)  # at 0 a slope may be infinite
         first = falls(least)
         t = jnp.where(first < 0, crossing(falls, first), least)
         return Point(point.w, t * point.dual)

@@ -109,10 +109,9 @@ class Shrinking:
         blocks = jnp.argsort(~jnp.any(stays, axis=1), stable=True)
         places, stays = drawn.index[blocks], stays[blocks]
         inside = jnp.argsort(~stays, axis=1, stable=True)
-        take = lambda x: jnp.take_along_axis(x, inside, axis=1)
+        places, stays = (jnp.take_along_axis(x, inside, axis=1) for x in (places, stays))
         picked = jnp.append(order, jnp.int32(problem.n))
-        stays = take(stays)
-        return Sample(jnp.where(stays, picked[take(places)], problem.n), stays)
+        return Sample(jnp.where(stays, picked[places], problem.n), stays)
 
     def step(self, problem, state, sample: Sample) -> Any:
         return self.method.step(problem, state, sample)
