@@ -212,6 +212,7 @@ from jaxopt_svm.wrappers.early_stopping import EarlyStopping
 from jaxopt_svm.wrappers.from_optax import FromOptax
 from jaxopt_svm.wrappers.on_ball import OnBall, ball_sdca
 from jaxopt_svm.wrappers.restarted import Restarted, alpha, approx, hydra2
+from jaxopt_svm.wrappers.shortlist import Shortlist
 from jaxopt_svm.wrappers.shrinking import Shrinking, shrinking_sdca
 from jaxopt_svm.wrappers.tune_step import tune_step
 
@@ -227,6 +228,7 @@ __all__ = [
     "NonConvexTheta",
     "RULES",
     "Relay",
+    "Shortlist",
     "Shrinking",
     "shrinking_sdca",
     "miso",

@@ -21,6 +21,7 @@ from jaxopt_svm.problems.rows import NARROW, Dense, Padded, make_dense
 from jaxopt_svm.problems.split import Split, are_dense
 from jaxopt_svm.problems.tiles import Tiles, evenly_tiled
 from jaxopt_svm.streaming.problem import Streamed
+from jaxopt_svm.wrappers.shortlist import Shortlist
 from jaxopt_svm.wrappers.shrinking import Shrinking
 
 __all__ = ["RULES", "Rule", "densified", "rule_for"]
@@ -84,7 +85,12 @@ RULES = (
         _after(20),
     ),
     Rule(
-        "sparse rows of like lengths: SDCA by tiles, whose Gram matrices are formed once",
+        "the hinge on sparse rows of like lengths: SDCA by tiles, with a short list",
+        lambda p: isinstance(p.rows, Padded) and evenly_tiled(p.rows) and isinstance(p.loss, Hinge),
+        lambda p: Relay((Shortlist(),), (), lanes=TILED),
+    ),
+    Rule(
+        "other losses on sparse rows of like lengths: SDCA by tiles",
         lambda p: isinstance(p.rows, Padded) and evenly_tiled(p.rows),
         lambda p: Relay((SDCA(Tiles()),), (), lanes=TILED),
     ),

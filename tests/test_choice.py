@@ -38,8 +38,9 @@ SIGNS = np.where(np.arange(30) % 2, 1.0, -1.0)
         (js.make_erm(X, Y), 3),
         (js.make_erm(np.ones((4, 300)), SIGNS[:4]), 4),
         (js.make_erm(WIDE, SIGNS), 5),
-        (js.make_erm(UNEVEN, np.resize(SIGNS, 400)), 6),
-        (js.make_erm(UNEVEN, np.resize(SIGNS, 400), loss=js.Logistic()), 7),
+        (js.make_erm(WIDE, SIGNS, loss=js.Logistic()), 6),
+        (js.make_erm(UNEVEN, np.resize(SIGNS, 400)), 7),
+        (js.make_erm(UNEVEN, np.resize(SIGNS, 400), loss=js.Logistic()), 8),
     ],
 )
 def test_the_table_of_rules(problem, rule):
@@ -102,7 +103,7 @@ def test_a_relay_counts_over_its_legs_and_resumes(tmp_path):
     whole = js.sweep(problem, LAMS, relay, rtol=1e-9)
     assert np.all(np.diff(whole.trace.work[0][~np.isnan(whole.trace.work[0])]) > 0)
     file = tmp_path / "relay"
-    for passes in (2, 6, 1000):  # stopped on the first leg, on the second, and run to the end
+    for passes in (2, 3, 6, 1000):  # on the first leg, at its end, on the second; then to the end
         with _stopped_after(passes):
             again = js.sweep(problem, LAMS, relay, rtol=1e-9, checkpoint=file)
     np.testing.assert_array_equal(again.w, whole.w)

@@ -80,7 +80,7 @@ class Store:
             arrays[name] = getattr(loop, name)
         for name, values in loop.before.items():
             arrays[f"before.{name}"] = values
-        arrays["status"] = loop.status.astype(str)
+        arrays["status"], arrays["chosen"] = loop.status.astype(str), loop.chosen
         arrays["elapsed"] = time.perf_counter() - loop.started
         for name, column in _columns(loop.records).items():
             arrays[f"records.{name}"] = column
@@ -111,6 +111,8 @@ class Store:
             loop.next_leg()
         for _ in range(int(arrays["grown"])):
             loop.grow_to(loop.method.grown())
+        if "chosen" in arrays and arrays["chosen"].size:  # files of older versions lack it
+            loop.arrange(arrays["chosen"])
         best_structure = jax.tree.structure(loop.best)
         fresh, structure = jax.tree.flatten((loop.state, loop.best))
         lead, sizes = int(loop.batched), (int(arrays["n"]), loop.whole.n)

@@ -275,14 +275,22 @@ def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
 _start, _claim, _certify = (
     jax.jit(f, compiler_options=PLAIN) for f in (started, claimed, certified)
 )
-_certify_sparse = jax.jit(certified, compiler_options=SMALL)
+_claim_sparse, _certify_sparse = (jax.jit(f, compiler_options=SMALL) for f in (claimed, certified))
+
+
+def _are_sparse(problem) -> bool:
+    """Products with sparse rows are small kernels: half the time with XLA's own emitters."""
+    return getattr(getattr(problem, "rows", None), "behind", False)
+
+
+def claimer(problem) -> Any:
+    """``claimed`` as it is compiled for a problem."""
+    return _claim_sparse if _are_sparse(problem) else _claim
 
 
 def certifier(problem) -> Any:
-    """``certified`` as it is compiled for a problem: products with sparse rows are small kernels,
-    which take half the time with XLA's own emitters."""
-    sparse = getattr(getattr(problem, "rows", None), "behind", False)
-    return _certify_sparse if sparse else _certify
+    """``certified`` as it is compiled for a problem."""
+    return _certify_sparse if _are_sparse(problem) else _certify
 
 
 class Shapes(NamedTuple):
@@ -314,7 +322,7 @@ def begin(problem, method, start):
     given = None if start is None else _spread(start, Point(wanted.w, wanted.dual))
     if given is not None:
         best, _ = certifier(problem)(problem, best, given)
-    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
+    return state, *certifier(problem)(problem, best, claimer(problem)(problem, method, state))
 
 
 def _spread(start: Point, wanted: Point) -> Point | None:
@@ -371,7 +379,7 @@ def program(method) -> Any:
 def advance(problem, method, state, best, key, first, count):
     """``count`` passes from pass ``first``, then a certificate."""
     state = program(method)(problem, method, state, key, first, count)
-    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
+    return state, *certifier(problem)(problem, best, claimer(problem)(problem, method, state))
 
 
 def begun_by(problem, method, start: Point) -> Any:

@@ -6,7 +6,7 @@ last: one gather serves all lanes, and what it reads lies side by side. The visi
 numbers each, are vmapped as they are. Newsgroups (131 values a row): 0.2 us for a visit and lane
 with 32 of them, 1.0 alone.
 
-``walk`` is the scan over the steps of a pass, with this rule for batches whose lanes share rows,
+``walk`` is the loop over the steps of a pass, with this rule for batches whose lanes share rows,
 method and samples; any other batch is the plain vmap. No reverse-mode derivative.
 """
 
@@ -23,8 +23,14 @@ from jaxopt_svm.core.blocks import At, LaneAxes, Slots, visit_block
 __all__ = ["rows_added", "rows_times", "walk"]
 
 
-def _steps(method: Any, problem: Any, state: At, drawn: Any) -> At:
-    return lax.scan(lambda s, x: (method.step(problem, s, x), None), state, drawn)[0]
+def _steps(method: Any, problem: Any, state: At, drawn: Any, count: Any) -> At:
+    return _loop(lambda s, x: method.step(problem, s, x), state, drawn, count)
+
+
+def _loop(step: Callable, carry: Any, drawn: Any, count: Any) -> Any:
+    return lax.fori_loop(
+        0, count, lambda k, carry: step(carry, jax.tree.map(lambda x: x[k], drawn)), carry
+    )
 
 
 def _axes(batched) -> Any:
@@ -41,18 +47,24 @@ def _all(tree, value: bool) -> Any:
     return jax.tree.map(lambda _: value, tree)
 
 
-@custom_vmap
-def walk(method: Any, problem: Any, state: At, drawn: Any) -> At:
-    """The visits of a pass, block after block: a serial method whose visits are linear."""
-    return _steps(method, problem, state, drawn)
+def walk(method: Any, problem: Any, state: At, drawn: Any, count: Any = None) -> At:
+    """The visits of a pass, block after block: a serial method whose visits are linear.
+
+    count: how many of the blocks; None: all.
+    """
+    count = jax.tree.leaves(drawn)[0].shape[0] if count is None else count
+    return _walk(method, problem, state, drawn, count)
 
 
-@walk.def_vmap
-def _walk_of_lanes(size: int, batched, method, problem, state: At, drawn) -> tuple[At, Any]:
-    own, ours, theirs, samples = batched
+_walk = custom_vmap(_steps)
+
+
+@_walk.def_vmap
+def _walk_of_lanes(size: int, batched, method, problem, state: At, drawn, count) -> tuple[At, Any]:
+    own, ours, theirs, *samples = batched
     if any(jax.tree.leaves((own, ours.rows, samples))):
         out = jax.vmap(_steps, in_axes=_axes(tuple(batched)), axis_size=size)
-        return out(method, problem, state, drawn), _all(state, True)
+        return out(method, problem, state, drawn, count), _all(state, True)
     lead = lambda x, b: x if b else jnp.broadcast_to(x, (size, *x.shape))
     moving = lambda at: (at.vectors, at.tables, at.scalars)
     vectors, tables, scalars = jax.tree.map(lead, moving(state), moving(theirs))
@@ -68,10 +80,10 @@ def _walk_of_lanes(size: int, batched, method, problem, state: At, drawn) -> tup
             method.visit, problem, sample, vectors, scalars, slots, axes=axes, **facts
         )
         put = lambda t, e: t.at[:, sample.index].set(jnp.moveaxis(e, 0, 1), mode="drop")
-        return (vectors, jax.tree.map(put, tables, entries), scalars), None
+        return vectors, jax.tree.map(put, tables, entries), scalars
 
     behind = tuple(jnp.moveaxis(v, 0, -1) for v in vectors)
-    (behind, tables, scalars), _ = lax.scan(step, (behind, tables, scalars), drawn)
+    behind, tables, scalars = _loop(step, (behind, tables, scalars), drawn, count)
     vectors = tuple(jnp.moveaxis(v, -1, 0) for v in behind)
     new = At(vectors, tables, scalars, state.constants)
     return new, _all(new, True)._replace(constants=theirs.constants)

@@ -99,6 +99,7 @@ class Loop:
             self.ahead.begin(self.problem, method, 0, len(self.lanes))
         self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = 0
+        self.chosen = np.zeros(0, int)  # rows in the arrangement there is, none at first
         self.owed = 0  # microseconds of passes since the last compilation
         self.narrower = self.next_width = 0  # lanes of programs that were ordered ahead, 0: none
         self.started = time.perf_counter()
@@ -273,6 +274,17 @@ class Loop:
         self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
+
+    def arrange(self, chosen: np.ndarray | None = None) -> None:
+        """The rows in another order, where a method asks for one by what its states know."""
+        if not hasattr(self.method, "chosen") or not self.active:
+            return
+        if chosen is None:
+            chosen = self.method.chosen(self.problem, self.state, self.r - self.begun)
+        if chosen is not None:
+            self.chosen = chosen
+            self.whole = self.method.arranged(self.whole, chosen)
+            self.problem = lanes.placed(self.whole, self.lanes)
 
     def advance(self, count: int) -> None:
         self.ahead.wait(self.leg, len(self.lanes))

@@ -238,12 +238,13 @@ def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkp
     try:
         loop.judge(rtol, atol, max_passes)
         while loop.active:
+            loop.hand_over()  # first of all: a loop that is resumed may have stopped right here
+            loop.arrange()
             loop.look_ahead()
             loop.advance(loop.stretch(max_passes))
             store.write(loop)
             bar.update(loop)
             loop.judge(rtol, atol, max_passes)
-            loop.hand_over()
         return loop.solution(problem)
     except KeyboardInterrupt:
         stop()

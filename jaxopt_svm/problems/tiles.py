@@ -14,6 +14,7 @@ The rows of a tile always follow each other in the same order; on texts that cos
 
 import dataclasses
 import heapq
+import math
 from typing import Any
 
 import jax
@@ -28,7 +29,7 @@ from jaxopt_svm.core.sampling import Shuffled
 from jaxopt_svm.core.shuffle import shuffle
 from jaxopt_svm.problems.rows import Padded, entries_of
 
-__all__ = ["Tiled", "Tiles", "evenly_tiled", "make_tiled"]
+__all__ = ["Listed", "Tiled", "Tiles", "evenly_tiled", "listed", "make_tiled", "with_list"]
 
 SIZE = 32  # rows of a tile
 WIDTH = 8  # values of a chunk
@@ -70,19 +71,36 @@ class Tiled(Padded):
 
     @property
     def row_numbers(self) -> float:
-        return GATHERED * self.tiles.cols.size / self.shape[0]
+        numbers = self.index.shape[0] * self.tiles.cols[0].size
+        return GATHERED * numbers / self.shape[0]
 
     def rmatvec(self, a):
-        def add(u, part):
-            tile, index = part
-            return tile.added(u, a.at[index].get(mode="fill", fill_value=0)), None
+        def add(k, u):
+            return self.tile(k).added(u, a.at[self.index[k]].get(mode="fill", fill_value=0))
 
         u = jnp.zeros((self.d, *a.shape[1:]), a.dtype)
-        return lax.scan(add, u, (self.tiles, self.index))[0]
+        return lax.fori_loop(0, self.index.shape[0], add, u)
+
+    def tile(self, k) -> Tile:
+        return jax.tree.map(lambda x: x[k], self.tiles)
 
     def take(self, index) -> Tile:
         """The tile whose rows these are."""
-        return jax.tree.map(lambda x: x[self.place[index[0]]], self.tiles)
+        return self.tile(self.place[index[0]])
+
+
+@pytree
+class Listed(Tiled):
+    """Tiles of all rows, and after them tiles that some rows have a second time: a short list."""
+
+    list_index: Any  # (tiles of the list, B)
+    list_place: Any  # (n,)
+    count: Any  # () how many of its tiles the list fills
+
+    def take(self, index) -> Tile:
+        whole, k = self.place[index[0]], self.index.shape[0]
+        same = jnp.all(index == self.index[whole])
+        return self.tile(jnp.where(same, whole, k + self.list_place[index[0]]))
 
 
 @pytree
@@ -117,36 +135,77 @@ def evenly_tiled(rows: Padded) -> bool:
 
 def make_tiled(rows: Padded) -> Tiled:
     """Tiles on the host, all with about as many values."""
-    n, d = rows.shape
-    owner, cols, vals = entries_of(rows)
-    X = sp.csr_matrix((vals, (owner, cols)), shape=(n, d))
-    chunks = -(-np.diff(X.indptr) // WIDTH)
-    members = _packed(chunks, SIZE)
+    X, chunks = _by_rows(rows)
+    members = _packed(chunks, -(-rows.shape[0] // SIZE), SIZE, int(chunks.sum()))
     most = max(int(chunks[tile].sum()) for tile in members)
-    size = max(map(len, members))
-    made = [_tile(X[tile], size, most) for tile in members]
-    tiles = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *made)
-    index = np.full((len(members), size), n, np.int32)
-    place = np.zeros(n, np.int32)
-    for k, tile in enumerate(members):
-        index[k, : len(tile)], place[tile] = tile, k
-    own = {f.name: getattr(rows, f.name) for f in dataclasses.fields(rows)}
-    return Tiled(**own, index=jnp.asarray(index), place=jnp.asarray(place), tiles=tiles)
+    made = _made(X, members, len(members), max(map(len, members)), most)
+    return Tiled(**_fields(rows), **dict(zip(("index", "place", "tiles"), made)))
 
 
-def _packed(lengths: np.ndarray, size: int) -> list[np.ndarray]:
+def with_list(rows: Tiled) -> Listed:
+    """The same with room for a list of half as many tiles, empty so far."""
+    index, place, more = _made(*_by_rows(rows)[:1], [], -(-rows.index.shape[0] // 2), *_room(rows))
+    tiles = jax.tree.map(lambda x, y: jnp.concatenate([x, y]), rows.tiles, more)
+    own = _fields(rows) | {"tiles": tiles}
+    return Listed(**own, list_index=index, list_place=place, count=jnp.int32(0))
+
+
+def listed(rows: Listed, wanted: np.ndarray) -> Listed:
+    """The same with these rows on the list, as far as there is room; no shape changes."""
+    X, chunks = _by_rows(rows)
+    (size, most), room = _room(rows), rows.list_index.shape[0]
+    held = chunks[wanted]
+    count = max(-(-len(wanted) // size), math.ceil(1.02 * held.sum() / most))
+    members = [wanted[tile] for tile in _packed(held, min(count, room), size, most)]
+    index, place, made = _made(X, members, room, size, most)
+    k = rows.index.shape[0]
+    tiles = jax.tree.map(lambda x, y: jnp.concatenate([x[:k], y]), rows.tiles, made)
+    new = {"tiles": tiles, "list_index": index, "list_place": place}
+    return dataclasses.replace(rows, **new, count=jnp.int32(len(members)))
+
+
+def _by_rows(rows: Padded) -> tuple[Any, np.ndarray]:
+    """X by rows, and how many chunks of a tile each row takes."""
+    owner, cols, vals = entries_of(rows)
+    X = sp.csr_matrix((vals, (owner, cols)), shape=rows.shape)
+    return X, -(-np.diff(X.indptr) // WIDTH)
+
+
+def _fields(rows: Any) -> dict[str, Any]:
+    return {f.name: getattr(rows, f.name) for f in dataclasses.fields(rows)}
+
+
+def _room(rows: Tiled) -> tuple[int, int]:
+    """Rows and chunks of a tile."""
+    return rows.index.shape[1], rows.tiles.cols.shape[1]
+
+
+def _packed(lengths: np.ndarray, count: int, size: int, most: int) -> list[np.ndarray]:
     """The rows of each tile: from the longest down, each to the tile that holds the least and has
-    fewer than ``size`` rows; then in a random order."""
-    n, rng = len(lengths), np.random.default_rng(0)
-    tiles: list[list[int]] = [[] for _ in range(-(-n // size))]
-    least = [(0, k) for k in range(len(tiles))]  # a heap of (chunks, tile)
-    mixed = rng.permutation(n)
+    fewer than ``size`` rows; then in a random order. A row that fits nowhere is left out."""
+    rng = np.random.default_rng(0)
+    tiles: list[list[int]] = [[] for _ in range(count)]
+    least = [(0, k) for k in range(count)]  # a heap of (chunks, tile)
+    mixed = rng.permutation(len(lengths))
     for i in mixed[np.argsort(-lengths[mixed], kind="stable")].tolist():
+        if not least or least[0][0] + int(lengths[i]) > most:
+            continue
         held, k = heapq.heappop(least)
         tiles[k].append(i)
         if len(tiles[k]) < size:
             heapq.heappush(least, (held + int(lengths[i]), k))
     return [rng.permutation(tile) for tile in tiles]
+
+
+def _made(X: Any, members: list[np.ndarray], count: int, size: int, most: int) -> Any:
+    """index, place and tiles, ``count`` of them, the last ones empty."""
+    made = [_tile(X[tile], size, most) for tile in members]
+    made += [_tile(X[:0], size, most)] * (count - len(members))
+    index, place = np.full((count, size), X.shape[0], np.int32), np.zeros(X.shape[0], np.int32)
+    for k, tile in enumerate(members):
+        index[k, : len(tile)], place[tile] = tile, k
+    tiles = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *made)
+    return jnp.asarray(index), jnp.asarray(place), tiles
 
 
 def _tile(X: Any, size: int, chunks: int) -> Tile:
