@@ -33,6 +33,7 @@ __all__ = ["Listed", "Tiled", "Tiles", "evenly_tiled", "listed", "make_tiled", "
 
 SIZE = 32  # rows of a tile
 WIDTH = 8  # values of a chunk
+TOGETHER = 16  # tiles whose Gram matrices are formed in one product
 GATHERED = 2.5  # a number that is gathered and scattered with its tile, in those of a dense row
 
 
@@ -198,26 +199,36 @@ def _packed(lengths: np.ndarray, count: int, size: int, most: int) -> list[np.nd
 
 
 def _made(X: Any, members: list[np.ndarray], count: int, size: int, most: int) -> Any:
-    """index, place and tiles, ``count`` of them, the last ones empty."""
-    made = [_tile(X[tile], size, most) for tile in members]
-    made += [_tile(X[:0], size, most)] * (count - len(members))
+    """index, place and tiles, ``count`` of them with so many rows and chunks, the last ones empty."""
     index, place = np.full((count, size), X.shape[0], np.int32), np.zeros(X.shape[0], np.int32)
     for k, tile in enumerate(members):
         index[k, : len(tile)], place[tile] = tile, k
-    tiles = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *made)
-    return jnp.asarray(index), jnp.asarray(place), tiles
-
-
-def _tile(X: Any, size: int, chunks: int) -> Tile:
-    """numpy arrays: the rows of a tile, padded to so many rows and chunks."""
+    whose, at = np.nonzero(index < X.shape[0])  # tile and place in it, of one row after the other
+    X = X[index[whose, at]]
     lengths = np.diff(X.indptr)
     each = -(-lengths // WIDTH)
-    first = np.concatenate([[0], np.cumsum(each)])[:-1]
+    before = np.cumsum(each) - each
+    first = before - before[np.searchsorted(whose, whose)] + whose * most  # chunk of each row
     slot = np.arange(X.nnz) + np.repeat(first * WIDTH - X.indptr[:-1], lengths)
-    cols, vals = np.zeros(chunks * WIDTH, np.int32), np.zeros(chunks * WIDTH, X.dtype)
-    cols[slot], vals[slot] = X.indices, X.data
-    owner = np.full(chunks, size - 1, np.int32)
-    owner[: each.sum()] = np.repeat(np.arange(len(each)), each)
-    products = np.zeros((size, size), X.dtype)
-    products[: X.shape[0], : X.shape[0]] = (X @ X.T).toarray()
-    return Tile(cols.reshape(-1, WIDTH), vals.reshape(-1, WIDTH), owner, products)
+    shape = (count, most, WIDTH)
+    cols, vals = np.zeros(shape, np.int32), np.zeros(shape, X.dtype)
+    cols.flat[slot], vals.flat[slot] = X.indices, X.data
+    owner = np.full((count, most), size - 1, np.int32)
+    owner.flat[np.arange(each.sum()) + np.repeat(first - before, each)] = np.repeat(at, each)
+    tiles = Tile(cols, vals, owner, _products(X, whose, at, count, size))
+    return jax.tree.map(jnp.asarray, (index, place, tiles))
+
+
+def _products(X: Any, whose: np.ndarray, at: np.ndarray, count: int, size: int) -> np.ndarray:
+    """(count, size, size): X X' within each tile. Several tiles at once, each with columns of its
+    own: a product of small sparse matrices is mostly the call."""
+    found, d = np.zeros((count, size, size), X.dtype), X.shape[1]
+    for k in range(0, count, TOGETHER):
+        a, b = np.searchsorted(whose, (k, k + TOGETHER))
+        some, mine = X[a:b], whose[a:b] - k
+        own = np.repeat(mine * d, np.diff(some.indptr)) + some.indices
+        parts = (some.data, own, some.indptr)
+        some = sp.csr_matrix(parts, shape=(b - a, TOGETHER * d))
+        pairs = (some @ some.T).tocoo()
+        found[k + mine[pairs.row], at[a:b][pairs.row], at[a:b][pairs.col]] = pairs.data
+    return found
