@@ -29,6 +29,7 @@ __all__ = ["RULES", "Rule", "densified", "rule_for"]
 FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
 LOCAL = 512  # examples of a node between two exchanges: few exchanges, hardly more passes
 TILED = 8  # lanes of a pass over tiles: a vector register; 12 or 16 of them take longer each
+APART = 4.0  # between lanes that are solved first, in lam
 CELLS = 100_000_000  # narrow sparse rows are made dense, up to this size
 
 
@@ -45,7 +46,7 @@ def _newton(problem: ERM) -> Any:
 
 
 def _after(passes: int) -> Callable[[ERM], Relay]:
-    return lambda problem: Relay((SDCA(), _newton(problem)), (passes,))
+    return lambda problem: Relay((SDCA(), _newton(problem)), (passes,), apart=APART)
 
 
 def _on_nodes(problem: ERM) -> Any:
@@ -75,14 +76,14 @@ RULES = (
         _newton,
     ),
     Rule(
-        f"dense, at most {FEW} features: 5 passes of SDCA, then Newton",
+        f"dense, at most {FEW} features: 4 passes of SDCA, then Newton",
         lambda p: isinstance(p.rows, Dense) and p.d <= FEW,
-        _after(5),
+        _after(4),
     ),
     Rule(
-        f"dense, at most {MANY} features: 20 passes of SDCA, then Newton",
+        f"dense, at most {MANY} features: 4 passes of SDCA, then Newton",
         lambda p: isinstance(p.rows, Dense) and p.d <= MANY,
-        _after(20),
+        _after(4),
     ),
     Rule(
         "the hinge on sparse rows of like lengths: SDCA by tiles, with a short list",

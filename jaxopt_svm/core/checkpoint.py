@@ -59,9 +59,13 @@ def _refitted(x: np.ndarray, wanted: tuple, n: int, now: int) -> np.ndarray:
 
 
 class Store:
-    """Where a loop is written to and resumed from; does nothing without a path."""
+    """Where a loop is written to and resumed from; does nothing without a path.
 
-    def __init__(self, path: str | os.PathLike | None, problem: Any, *others: Any):
+    moving: the start is what other parts of the solve have found so far. A file begun from another
+    one is begun anew, since those parts have gone on in the meantime.
+    """
+
+    def __init__(self, path: str | os.PathLike | None, problem: Any, *others: Any, moving=False):
         self.path = None if path is None else pathlib.Path(path)
         if self.path is None:
             return
@@ -69,13 +73,15 @@ class Store:
         if self.path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"checkpoint: {self.path} cannot be written")
         facts, numbers = problem.identity() if hasattr(problem, "identity") else ("", problem)
+        self.start = fingerprint(others[-1]) if moving else None
+        others = others[:-1] if moving else others
         self.fingerprint = facts + fingerprint((numbers, *others))
 
     def write(self, loop) -> None:
         if self.path is None:
             return
         arrays: dict[str, Any] = {"kind": "checkpoint", "fingerprint": self.fingerprint}
-        arrays["n"] = loop.whole.n
+        arrays["n"], arrays["start"] = loop.whole.n, str(self.start)
         for name in (*FIELDS, *COUNTS):
             arrays[name] = getattr(loop, name)
         for name, values in loop.before.items():
@@ -107,6 +113,8 @@ class Store:
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "
                 "name another file or delete this one"
             )
+        if self.start is not None and str(arrays["start"]) != self.start:
+            return
         for _ in range(int(arrays["leg"])):
             loop.next_leg()
         for _ in range(int(arrays["grown"])):

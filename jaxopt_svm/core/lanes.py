@@ -25,6 +25,7 @@ __all__ = [
     "advance",
     "begin",
     "begun_by",
+    "between",
     "carried",
     "certified",
     "certifier",
@@ -55,6 +56,7 @@ __all__ = [
     "started",
     "take",
     "take_lanes",
+    "terms",
     "updated",
 ]
 
@@ -137,11 +139,13 @@ def padded_width(problem, width: int) -> int:
     return -(-width // devices) * devices
 
 
-def first_slots(problem) -> np.ndarray:
-    """The lane of each slot before any has left: the last one repeats to fill the devices."""
-    count = problem.lam.shape[0] if jnp.ndim(problem.lam) else 1
-    width = padded_width(problem, count) if jnp.ndim(problem.lam) else 1
-    return np.minimum(np.arange(width), count - 1)
+def first_slots(problem, width: int = 0) -> np.ndarray:
+    """The lane of each slot before any has left: the last one repeats to fill the devices, or a
+    width asked for."""
+    if jnp.ndim(problem.lam) == 0:
+        return np.zeros(1, int)
+    count = problem.lam.shape[0]
+    return np.minimum(np.arange(padded_width(problem, max(count, width))), count - 1)
 
 
 def lane_fields(problem) -> tuple[str, ...]:
@@ -321,7 +325,9 @@ def begin(problem, method, start):
     best = _forgotten(jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), wanted))
     given = None if start is None else _spread(start, Point(wanted.w, wanted.dual))
     if given is not None:
-        best, _ = certifier(problem)(problem, best, given)
+        best, found = certifier(problem)(problem, best, given)
+        if getattr(method, "keeps", False):
+            return state, best, found
     return state, *certifier(problem)(problem, best, claimer(problem)(problem, method, state))
 
 
@@ -345,6 +351,20 @@ def carried(problem, point: Point) -> Point:
 def _carry(problem, point):
     one = lambda problem, point: problem.carried(point)
     return over_lanes(one, problem, None)(problem, point)
+
+
+@functools.partial(jax.jit, compiler_options=PLAIN)
+def terms(problem, point: Point, found: Certificate):
+    """What P and D of each lane's point consist of, whatever lam is."""
+    one = lambda problem, point, found: problem.terms(point, found)
+    return over_lanes(one, problem, 0, 0)(problem, point, found)
+
+
+@functools.partial(jax.jit, compiler_options=PLAIN)
+def between(problem, a: Point, b: Point) -> Point:
+    """For each lane the best point between two of its own."""
+    one = lambda problem, a, b: problem.between(a, b)
+    return over_lanes(one, problem, 0, 0)(problem, a, b)
 
 
 def resume(problem, method, start):

@@ -80,8 +80,9 @@ class Loop:
     leg of a relay the lanes that are left go on with the next method, from their best points.
     """
 
-    def __init__(self, problem, method, key, start):
-        self.methods, self.ends = legs_of(method)
+    def __init__(self, problem, method, key, start, width: int = 0, after: int = 0):
+        self.methods, ends = legs_of(method)
+        self.ends = tuple(after + end for end in ends)
         self.leg, method = 0, self.methods[0]
         holding = getattr(method, "holding", None)
         if holding is not None and start is not None:
@@ -90,7 +91,8 @@ class Loop:
         self.runs = lanes.runs_of(problem)
         self.batched = bool(jnp.ndim(problem.lam))
         self.count = self.active = problem.lam.shape[0] if self.batched else 1
-        self.lanes = lanes.first_slots(problem)  # lane of each; slots beyond ``active`` repeat
+        self.lanes = lanes.first_slots(problem, width)  # of each slot; some at the end repeat one
+        self.width = len(self.lanes)
         self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
         if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
             start = lanes.take(start, self.lanes)
@@ -98,7 +100,7 @@ class Loop:
         if self.batched:
             self.ahead.begin(self.problem, method, 0, len(self.lanes))
         self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
-        self.r = 0
+        self.r = self.begun = after
         self.chosen = np.zeros(0, int)  # rows in the arrangement there is, none at first
         self.owed = 0  # microseconds of passes since the last compilation
         self.narrower = self.next_width = 0  # lanes of programs that were ordered ahead, 0: none
@@ -111,9 +113,11 @@ class Loop:
         self.settled = np.zeros(self.count, bool)
         self.full = np.zeros(self.count, bool)
         self.last_leg = np.zeros(self.count, int)  # on which each lane stopped
-        self.begun, self.before = 0, {f: np.zeros(self.count) for f in Spent._fields}
+        self.before = {f: np.zeros(self.count) for f in Spent._fields}
         self.records: list[dict[str, np.ndarray]] = []
         self._record(certificate)
+        if len(self.lanes) > self.count:
+            self._retire()
 
     def _host(self, tree):
         """Lane-leading numpy arrays of the active slots."""
@@ -221,8 +225,9 @@ class Loop:
             if self.narrower:
                 self.ahead.begin(self.problem, self.method, self.leg, self.narrower)
         for end in () if self.next_width else self._end():
-            short = end * self._cost() <= SHORT
-            if short or 2 * self.r >= end:
+            passes, leg = self.r - self.begun, end - self.begun
+            short = leg * self._cost() <= SHORT
+            if short or 2 * passes >= leg:
                 likely = self._narrowest(3 * self.active // 4)  # some more will have left
                 self.next_width = len(self.lanes) if short else likely
                 after = self.methods[self.leg + 1]
@@ -327,22 +332,26 @@ class Loop:
 
     def _final_certificate(self, problem, best: lanes.Best) -> Certificate:
         """Recomputed from the best pairs alone."""
-        slots = lanes.first_slots(problem)
+        slots = lanes.first_slots(problem, self.width)
         some = self.runs.take(best, slots, self.mesh) if len(slots) > self.count else best
         found = fetch(self.runs.finish(lanes.placed(problem, slots), some))
         own = (lambda x: x[: self.count]) if self.batched else (lambda x: x)
         return jax.tree.map(lambda x: jnp.asarray(own(x)), found)
 
-    def _known_certificate(self, best: lanes.Best, floors: np.ndarray) -> Certificate:
-        """Of the best pairs as they were recorded, where the data cannot be read any more."""
-        primal, dual, floor = best.primal_value, best.dual_value, np.nanmax(floors, axis=1)
+    def _known_certificate(self, best: lanes.Best, rows: dict[str, np.ndarray]) -> Certificate:
+        """Of the best pairs, from the records that each half of a pair was made in."""
+        first = lambda x: np.nan_to_num(x, nan=-np.inf).argmax(axis=1)[:, None]
+        at = np.hstack([first(-rows["primal"]), first(rows["dual"])])
+        floor = np.take_along_axis(rows["floor"], at, axis=1).max(axis=1)
+        primal, dual = best.primal_value, best.dual_value
         floor = jnp.asarray(floor if self.batched else floor[0], primal.dtype)
         return Certificate(primal, dual, primal - dual, floor)
 
     def solution(self, problem, again: bool = True) -> Solution:
         """Everything stored, in the order of the lanes; the final certificates recomputed.
 
-        again: False where the data cannot be read any more; the values are those of the records.
+        again: False for a part of a solve, and where the data cannot be read any more; the values
+        are those of the records.
         """
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
         best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
@@ -353,7 +362,7 @@ class Loop:
         if again:
             certificate = self._final_certificate(problem, best)
         else:
-            certificate = self._known_certificate(best, rows["floor"])
+            certificate = self._known_certificate(best, rows)
         names = [registry.joined(self.methods[: leg + 1]) for leg in self.last_leg]
         status = self.status.astype(str) if self.batched else Status(self.status[0])
         return Solution(

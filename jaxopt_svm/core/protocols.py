@@ -111,6 +111,7 @@ class Method(Protocol[State]):
       kernels = "small" or "plain"      how its passes are compiled (core/lanes.py)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
       certified_every                   most passes between two certificates; an iteration is dear
+      keeps = True                      its first point is the start as it was given
       settles = True                    a stretch of passes without an update ends the lane
       capacity, grown() -> method       a static size; when the field ``full`` of a state is set
                                         (of an inner state too) the host doubles it and pads the

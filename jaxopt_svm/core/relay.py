@@ -15,12 +15,16 @@ class Relay:
     methods: the legs. passes: of every leg but the last, which runs until the lane stops.
     lanes: most lanes of a sweep to solve together (None: all); more go in groups from the largest
       lam down, each started from the last lam of the one before.
+    apart: of a batch, lanes that are left after the first leg go on a factor ``apart`` in lam from
+      each other, and those between them from the best point between their neighbours', which is
+      often certified at once (core/rounds.py). None: all go on together.
     A lane that is done leaves on its leg; ``solution.method`` names the legs it took part in.
     """
 
     methods: tuple[Any, ...]
     passes: tuple[int, ...] = static()
     lanes: int | None = static(default=None)
+    apart: float | None = static(default=None)
 
     def check(self, problem) -> None:
         count = len(self.methods)
@@ -31,6 +35,11 @@ class Relay:
             )
         if self.lanes is not None and self.lanes < 1:
             raise ValueError(f"Relay.lanes: expected at least 1, or None; got {self.lanes}")
+        if self.apart is not None and not (self.apart > 1 and count > 1):
+            raise ValueError(
+                f"Relay.apart: expected a factor above 1 and several methods, or None; got "
+                f"{self.apart} and {count} methods"
+            )
         for method in self.methods:
             method.check(problem)
 

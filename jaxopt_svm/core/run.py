@@ -21,11 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from jaxopt_svm.core import checkpoint as checkpoints
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.groups import in_order, keeping, lanes_within
+from jaxopt_svm.core.drive import drive
+from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.lanes import (
-    carried,
     certify,
     one_lane,
     one_pass,
@@ -33,10 +32,10 @@ from jaxopt_svm.core.lanes import (
     runs_of,
     samples,
 )
-from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
-from jaxopt_svm.core.solution import Solution, Status, Trace, Unreadable
+from jaxopt_svm.core.rounds import Limits, in_groups, solve_batch
+from jaxopt_svm.core.solution import Solution, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
 
@@ -50,10 +49,6 @@ def lam_grid(smallest: float, largest: float, count: int) -> np.ndarray:
     if count < 1:
         raise ValueError(f"lam_grid: count must be at least 1; got {count}")
     return np.geomspace(largest, smallest, count)
-
-
-def _key(key: Array | None) -> Array:
-    return jax.random.key(0) if key is None else key
 
 
 @functools.partial(jax.jit, static_argnames=("passes", "every", "within"))
@@ -82,7 +77,7 @@ def run(
         raise ValueError("run: is one compiled program; for rows on disk use solve or sweep")
     if passes % every or (within > 1 and every > 1):
         raise ValueError("run: every must divide passes, and be 1 when within > 1")
-    key = _key(key)
+    key = jax.random.key(0) if key is None else key
     state = method.init(problem, start)
 
     counted = getattr(method, "counted", lambda state: ())
@@ -131,32 +126,6 @@ def run(
         oracle_calls=spent.oracle_calls,
         updates=spent.updates,
     )
-
-
-class _Progress:
-    """A tqdm bar over passes, or nothing."""
-
-    def __init__(self, show: bool, max_passes: int):
-        self.bar = None
-        if show:
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                raise ImportError(
-                    'progress=True needs tqdm: pip install "jaxopt_svm[cli]"'
-                ) from None
-            self.bar = tqdm(total=max_passes, unit="pass", leave=True)
-
-    def update(self, loop: Loop) -> None:
-        if self.bar is not None:
-            row = loop.records[-1]
-            relative = np.nanmax(row["gap"] / np.abs(row["primal"]))
-            self.bar.set_postfix_str(f"lanes {loop.active}, largest relative gap {relative:.1e}")
-            self.bar.update(loop.r - self.bar.n)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
 
 
 def _check_start(problem, start: Point | None, lanes: int | None) -> None:
@@ -227,35 +196,6 @@ def _ready(problem: Any, method: Any) -> Any:
     return ready
 
 
-def _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint) -> Solution:
-    """The loop behind solve and sweep; problem.lam may have a leading axis."""
-    key, start = _key(key), getattr(start, "point", start)
-    loop = Loop(problem, method, key, start)
-    store = checkpoints.Store(checkpoint, problem, method, key, start)
-    store.resume(loop)
-    bar = _Progress(progress, max_passes)
-    stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
-    try:
-        loop.judge(rtol, atol, max_passes)
-        while loop.active:
-            loop.hand_over()  # first of all: a loop that is resumed may have stopped right here
-            loop.arrange()
-            loop.look_ahead()
-            loop.advance(loop.stretch(max_passes))
-            store.write(loop)
-            bar.update(loop)
-            loop.judge(rtol, atol, max_passes)
-        return loop.solution(problem)
-    except KeyboardInterrupt:
-        stop()
-        return loop.solution(problem)
-    except Unreadable as error:
-        stop()
-        raise error.after(loop.solution(problem, again=False), store.path) from None
-    finally:
-        bar.close()
-
-
 # --- host drivers --------------------------------------------------------------------------
 
 
@@ -287,7 +227,10 @@ def solve(
     lanes = problem.lam.shape[0] if np.ndim(problem.lam) else None
     problem, method = _check(problem, method, rtol, atol, max_passes, start, lanes)
     problem = _ready(problem, method)
-    return _solve(problem, method, rtol, atol, max_passes, key, start, progress, checkpoint)
+    limits = Limits(rtol, atol, max_passes, key)
+    if lanes is None:
+        return drive(problem, method, *limits, start, progress, checkpoint)
+    return solve_batch(problem, method, lanes, limits, start, progress, checkpoint)
 
 
 def sweep(
@@ -316,13 +259,12 @@ def sweep(
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
     problem = _ready(problem, method)
-    rest = (rtol, atol, max_passes, key)
+    limits = Limits(rtol, atol, max_passes, key)
     size = padded_width(problem, getattr(method, "lanes", None) or len(lams))
     if memory is not None:
         size = min(size, lanes_within(problem, method, memory))
-    if size >= len(lams):
-        return _solve(problem.with_lam(lams), method, *rest, start, progress, checkpoint)
-    return _in_groups(problem, lams, size, method, rest, start, progress, checkpoint)
+    grid = problem.with_lam(lams)
+    return solve_batch(grid, method, size, limits, start, progress, checkpoint)
 
 
 def path(
@@ -345,34 +287,8 @@ def path(
     lams = _lams(lams)
     problem, method = _check(problem, method, rtol, atol, max_passes, start)
     problem = _ready(problem, method)
-    rest = (rtol, atol, max_passes, key)
-    return _in_groups(problem, lams, 1, method, rest, start, progress, None)
-
-
-def _in_groups(
-    problem,
-    lams,
-    size: int,
-    method,
-    rest: tuple[float, float, int, Any],
-    start,
-    progress,
-    checkpoint,
-) -> Solution:
-    """``size`` lanes at a time, from the largest lam down; one alone needs no batch."""
-    order = np.argsort(-lams, kind="stable")
-    found: list[Solution] = []
-    for k in range(0, len(lams), size):
-        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
-        some = problem.with_lam(lams[order[k]] if size == 1 else lams[order[k : k + size]])
-        start = start if not found else carried(some, start)
-        with keeping(found, lambda groups: in_order(groups, order)):
-            found.append(_solve(some, method, *rest, start, progress, file))
-        if np.any(found[-1].status == Status.INTERRUPTED):
-            break
-        point = found[-1].point
-        start = point if size == 1 else jax.tree.map(lambda x: x[-1], point)
-    return in_order(found, order)
+    limits, grid = Limits(rtol, atol, max_passes, key), problem.with_lam(lams)
+    return in_groups(grid, method, 1, limits, start, progress, None)
 
 
 def _lams(lams) -> np.ndarray:

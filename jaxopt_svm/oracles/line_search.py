@@ -16,10 +16,12 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["crossing", "gain", "segment"]
+__all__ = ["crossing", "gain", "lowest", "segment"]
 
-ROUNDS = 8
+ROUNDS = 20
 CLOSE = 0.1  # of the first slope
+STRAIGHT = 5  # rounds of false position before every other one looks among the powers
+HALVES = 24
 
 
 def segment(g, q) -> Array:
@@ -52,6 +54,8 @@ def crossing(slope: Callable, first) -> Array:
     def narrow(carry):
         (a, fa, b, fb), t, _, k = carry
         t = a + (b - a) * fa / (fa - fb)
+        mean = jnp.sqrt(jnp.maximum(a, jnp.finfo(b.dtype).eps * b) * b)
+        t = jnp.where((k >= STRAIGHT) & (k % 2 == 1) & (b > 4 * a), mean, t)
         ft = slope(t)
         left = ft < 0
         ends = (
@@ -67,3 +71,17 @@ def crossing(slope: Callable, first) -> Array:
     (a, *_), t, found, _ = lax.while_loop(going, narrow, start)
     # not close after all rounds: the end where the function still falls
     return jnp.where((found > enough) & (a > 0), a, t)
+
+
+def lowest(slope: Callable, low, high) -> Array:
+    """Where in [low, high] a convex function is least, by halves to the end: for slopes with steps
+    at the kinks of many rows, or infinite at an end."""
+
+    def narrow(_, ends):
+        low, high = ends
+        t = (low + high) / 2
+        falls = slope(t) < 0
+        return jnp.where(falls, t, low), jnp.where(falls, high, t)
+
+    low, high = lax.fori_loop(0, HALVES, narrow, (low, high))
+    return (low + high) / 2

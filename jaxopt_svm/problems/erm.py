@@ -30,10 +30,14 @@ from jaxopt_svm.core.protocols import Certificate, Point, Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.mesh.axes import LANES, ROWS, place
 from jaxopt_svm.mesh.host import fetch
-from jaxopt_svm.oracles.line_search import crossing
+from jaxopt_svm.problems import lines
+from jaxopt_svm.problems.rows import Dense
 from jaxopt_svm.problems.split import Split
 
 __all__ = ["ERM", "balanced"]
+
+EXAMPLES, CELLS = 8192, 1_600_000  # of a block of rows that are summed at once, at most
+UNIT = 256  # blocks are multiples of so many rows
 
 
 def weighted(c, values):
@@ -71,6 +75,8 @@ class ERM:
     mesh: Mesh | None = static(default=None)  # devices that share examples or lanes
 
     bounded = False  # w may be anything
+
+    carried, between, scaled, terms = lines.carried, lines.between, lines.scaled, lines.terms
 
     @property
     def n(self) -> int:
@@ -178,54 +184,44 @@ class ERM:
         """X w; for sparse rows in a batch one product of all lanes. Not for derivatives."""
         return rows_times(self.rows, w)
 
-    def carried(self, point: Point) -> Point:
-        """A point found at another lam, as a start for this one: w, and the multiple t alpha,
-        t in [0.01, 1], with the largest dual value (every domain is star-shaped about 0). Where few
-        alpha_i are at an end of their domain, alpha shrinks with lam."""
-        if point.dual is None:
-            return point
-        u = self.rows.rmatvec(self.weighted(point.dual))
-
-        def value(t):
-            conj = jnp.sum(self.c * self.loss.neg_conj(t * point.dual, self.y))
-            return self.lam * self.regularizer.conj(t * u / self.lam) - conj
-
-        falls = jax.grad(value)
-        least = jnp.full_like(self.lam, 0.01)  # at 0 a slope may be infinite
-        first = falls(least)
-        t = jnp.where(first < 0, crossing(falls, first), least)
-        return Point(point.w, t * point.dual)
-
-    def scaled(self, w):
-        """The multiple t w, t in [0, 2], with the least P, for l2; one product with X. While alpha
-        is on its way w(alpha) is too long or too short, and many margins are just short of 1."""
-        z, pull = self.products(w), self.lam * jnp.vdot(w, self.regularizer.grad(w))
-
-        def narrow(_, ends):
-            low, high = ends
-            t = (low + high) / 2
-            falls = t * pull + self.c @ (z * self.loss.slope(t * z, self.y)) < 0
-            return jnp.where(falls, t, low), jnp.where(falls, high, t)
-
-        # halves to the end: the slope has steps at the kinks of many rows
-        low, high = lax.fori_loop(0, 24, narrow, (0 * self.lam, 2 + 0 * self.lam))
-        return (low + high) / 2 * w
-
     def sums(self, w, alpha) -> "Sums":
-        """What a certificate adds up over the examples, two products with X."""
-        z = self.products(w)
-        losses, conjugates = self.loss.value(z, self.y), self.loss.neg_conj(alpha, self.y)
+        """What a certificate adds up over the examples, two products with X.
+
+        Dense rows go block after block: both products read a block of X from the cache, and nothing
+        as long as n is made for a lane (100,000 x 54, 32 lanes: 7 ms for 22).
+        """
+        given = (self.rows, self.y, self.c, alpha)
+        size = max(UNIT, min(EXAMPLES, CELLS // self.d // UNIT * UNIT))
+        if not isinstance(self.rows, Dense) or self.n <= size:
+            return self._sums(w, *given)
+
+        def part(k):
+            first = jnp.minimum(k * size, self.n - size)
+            rows, y, c, alpha = (
+                jax.tree.map(lambda x: lax.dynamic_slice_in_dim(x, first, size), x) for x in given
+            )
+            new = first + jnp.arange(size, dtype=first.dtype) >= k * size  # the last one overlaps
+            return self._sums(w, rows, y, jnp.where(new, c, 0.0), alpha)
+
+        add = lambda k, total: jax.tree.map(jnp.add, total, part(k))
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(part, 0))
+        return lax.fori_loop(0, -(-self.n // size), add, nothing)
+
+    def _sums(self, w, rows, y, c, alpha) -> "Sums":
+        """Over some of the examples."""
+        z = rows_times(rows, w)
+        losses, conjugates = self.loss.value(z, y), self.loss.neg_conj(alpha, y)
         # rounding: the summed terms, a target that is large beside its residual, and the
         # products with rows, whose error is at most their length times that of the vector
-        terms = jnp.abs(conjugates) + _length(alpha * self.y)
-        lengths = self.c * jnp.sqrt(self.rows.sqnorms)
+        terms = jnp.abs(conjugates) + _length(alpha * y)
+        lengths = c * jnp.sqrt(rows.sqnorms)
         # products with weights: in a batch they take a third of the time of sums
         return Sums(
-            losses=self.c @ losses,
-            conjugates=self.c @ conjugates,
-            u=rows_added(self.rows, self.weighted(alpha)),
-            terms=self.c @ jnp.abs(losses) + self.c @ terms,
-            slope_lengths=lengths @ _length(self.loss.slope(z, self.y)),
+            losses=c @ losses,
+            conjugates=c @ conjugates,
+            u=rows_added(rows, weighted(c, alpha)),
+            terms=c @ jnp.abs(losses) + c @ terms,
+            slope_lengths=lengths @ _length(self.loss.slope(z, y)),
             alpha_lengths=lengths @ _length(alpha),
         )
 

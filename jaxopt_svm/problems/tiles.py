@@ -199,7 +199,7 @@ def _packed(lengths: np.ndarray, count: int, size: int, most: int) -> list[np.nd
 
 
 def _made(X: Any, members: list[np.ndarray], count: int, size: int, most: int) -> Any:
-    """index, place and tiles, ``count`` of them with so many rows and chunks, the last ones empty."""
+    """index, place and tiles: ``count`` with so many rows and chunks, the last ones empty."""
     index, place = np.full((count, size), X.shape[0], np.int32), np.zeros(X.shape[0], np.int32)
     for k, tile in enumerate(members):
         index[k, : len(tile)], place[tile] = tile, k

@@ -58,9 +58,11 @@ class ALMNewton(NewtonIterations):
     accuracy: inner gap, relative to the gap, at which the multipliers move.
     """
 
-    mu: float = 1.0
+    mu: float = 0.3
     shrink: float = 0.4
     accuracy: float = 0.1
+
+    keeps = True  # its first point is the start
 
     def check(self, problem) -> None:
         needs_erm(self, problem)

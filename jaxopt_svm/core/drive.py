@@ -1,0 +1,88 @@
+"""The loop behind every host driver: passes until all lanes have stopped, with a way out."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+
+from jaxopt_svm.core import checkpoint as checkpoints
+from jaxopt_svm.core.loop import Loop
+from jaxopt_svm.core.protocols import Point
+from jaxopt_svm.core.solution import Solution, Status, Unreadable
+
+__all__ = ["drive"]
+
+
+class _Progress:
+    """A tqdm bar over passes, or nothing."""
+
+    def __init__(self, show: bool, max_passes: int):
+        self.bar = None
+        if show:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                raise ImportError(
+                    'progress=True needs tqdm: pip install "jaxopt_svm[cli]"'
+                ) from None
+            self.bar = tqdm(total=max_passes, unit="pass", leave=True)
+
+    def update(self, loop: Loop) -> None:
+        if self.bar is not None:
+            row = loop.records[-1]
+            relative = np.nanmax(row["gap"] / np.abs(row["primal"]))
+            self.bar.set_postfix_str(f"lanes {loop.active}, largest relative gap {relative:.1e}")
+            self.bar.update(loop.r - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def drive(
+    problem: Any,
+    method: Any,
+    rtol: float,
+    atol: float,
+    max_passes: int,
+    key: Array | None,
+    start: Point | Solution | None,
+    progress: bool,
+    checkpoint: Any,
+    *,
+    part: bool = False,
+    width: int = 0,
+    after: int = 0,
+) -> Solution:
+    """Solve one problem or a batch, whose lam has a leading axis.
+
+    part: of a larger solve. width: lanes of its programs, if more than the batch has. after: passes
+    that the lanes have behind them; they count.
+    """
+    key = jax.random.key(0) if key is None else key
+    start = getattr(start, "point", start)
+    loop = Loop(problem, method, key, start, width, after)
+    store = checkpoints.Store(checkpoint, problem, method, key, start, moving=part)
+    store.resume(loop)
+    bar = _Progress(progress, max_passes)
+    stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
+    try:
+        loop.judge(rtol, atol, max_passes)
+        while loop.active:
+            loop.hand_over()  # first of all: a loop that is resumed may have stopped right here
+            loop.arrange()
+            loop.look_ahead()
+            loop.advance(loop.stretch(max_passes))
+            store.write(loop)
+            bar.update(loop)
+            loop.judge(rtol, atol, max_passes)
+        return loop.solution(problem, again=not part)
+    except KeyboardInterrupt:
+        stop()
+        return loop.solution(problem, again=not part)
+    except Unreadable as error:
+        stop()
+        raise error.after(loop.solution(problem, again=False), store.path) from None
+    finally:
+        bar.close()

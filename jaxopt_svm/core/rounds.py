@@ -1,0 +1,176 @@
+"""Batches of lanes: all at once, in groups that fit, or in rounds from far apart to near.
+
+in_groups   some lanes at a time, from the largest lam down, each group started from the last lam
+            of the one before
+
+in_rounds   opening   the first leg of a relay for all lanes together: its passes share the rows
+            anchors   of those that are left, some a factor ``apart`` in lam from each other go on,
+                      each from the best w and the best multiple of an alpha that any lane has
+            between   then the middle ones, then the middle ones between those, and so on, each from
+                      the best point of the segment between its neighbours (problems/lines.py)
+
+A lane between others is often certified before its first iteration, so a finer grid costs little
+more than a coarse one. All rounds after the opening run in programs of one width. What a lane has
+of its own beside lam, such as the weights of a fold, its neighbours have too.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxopt_svm.core import lanes
+from jaxopt_svm.core.ahead import Ahead
+from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
+from jaxopt_svm.core.drive import drive
+from jaxopt_svm.core.groups import in_order, keeping
+from jaxopt_svm.core.known import Known
+from jaxopt_svm.core.protocols import Point
+from jaxopt_svm.core.relay import Relay, legs_of
+from jaxopt_svm.core.solution import Solution, Status
+
+__all__ = ["Limits", "in_groups", "solve_batch"]
+
+FEWEST = 8  # lanes of a round's programs: narrower ones are hardly faster
+
+
+class Limits(NamedTuple):
+    """When a solve stops, and its randomness."""
+
+    rtol: float
+    atol: float
+    max_passes: int
+    key: Any
+
+
+def solve_batch(problem, method, size, limits: Limits, start, progress, checkpoint) -> Solution:
+    """Solve a batch, at most ``size`` lanes at a time."""
+    asked = isinstance(method, Relay) and method.apart is not None
+    if asked and hasattr(problem, "between") and lanes.mesh_of(problem) is None:
+        return in_rounds(problem, method, size, limits, start, progress, checkpoint)
+    if size >= len(problem.lam):
+        return drive(problem, method, *limits, start, progress, checkpoint)
+    return in_groups(problem, method, size, limits, start, progress, checkpoint)
+
+
+def in_groups(problem, method, size, limits: Limits, start, progress, checkpoint) -> Solution:
+    """``size`` lanes at a time, from the largest lam down; one alone needs no batch."""
+    order = np.argsort(-np.asarray(problem.lam), kind="stable")
+    found: list[Solution] = []
+    for k in range(0, len(order), size):
+        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
+        some = lanes.take_lanes(problem, order[k] if size == 1 else order[k : k + size])
+        start = start if not found else lanes.carried(some, start)
+        with keeping(found, lambda groups: in_order(groups, order)):
+            found.append(drive(some, method, *limits, start, progress, file))
+        if np.any(found[-1].status == Status.INTERRUPTED):
+            break
+        point = found[-1].point
+        start = point if size == 1 else jax.tree.map(lambda x: x[-1], point)
+    return in_order(found, order)
+
+
+def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint) -> Solution:
+    """The lanes of a batch from far apart to near; see the top of this file."""
+    (first, *later), (passes, *_) = legs_of(relay)
+    legs, passes = Relay(tuple(later), relay.passes[1:]), min(passes, limits.max_passes)
+    ways = chains(problem)
+    lam = np.asarray(problem.lam, np.float64)
+    anchors = sum(len(far_apart(lam[way], None, relay.apart)) for way in ways)
+    width = min(size, max(FEWEST, anchors))
+    ahead = Ahead()
+    ahead.begin(problem, first, 0, min(size, len(lam)))
+    ahead.begin(problem, later[0], 1, width)
+    file = lambda k: None if checkpoint is None else f"{checkpoint}.{k}"
+
+    opening = limits._replace(max_passes=passes)
+    if size >= len(lam):
+        known = Known(drive(problem, first, *opening, start, progress, file("first"), part=True))
+    else:
+        known = Known(in_groups(problem, first, size, opening, start, progress, file("first")))
+    if passes == limits.max_passes or np.any(known.status == Status.INTERRUPTED):
+        return known.solution()
+    problem = legs.prepare(problem)
+    waiting, number = known.status == Status.MAX_PASSES, 0
+    while np.any(waiting):
+        if number == 0:
+            group = _anchors(ways, lam, waiting, relay.apart)
+            begin = _shared(problem, known, ways, group, width)
+        else:
+            group = _middles(ways, waiting)
+            begin = _between(problem, known, ways, waiting, group, width)
+        for k in range(0, len(group), width):
+            some = group[k : k + width]
+            then = drive(
+                lanes.take_lanes(problem, some),
+                legs,
+                *limits,
+                jax.tree.map(lambda x, k=k: x[k : k + width], begin),
+                progress,
+                file(number),
+                part=True,
+                width=width,
+                after=passes,
+            )
+            known.add(some, then, limits, started=number > 0)
+            waiting[some], number = False, number + 1
+            if np.any(then.status == Status.INTERRUPTED):
+                known.status[waiting] = Status.INTERRUPTED
+                return known.solution()
+    return known.solution()
+
+
+def _anchors(ways, lam, waiting, apart: float) -> np.ndarray:
+    found = []
+    for way in ways:
+        left = np.flatnonzero(waiting[way])
+        if left.size:
+            above = lam[way[left[0] - 1]] if left[0] > 0 else None
+            found += [way[left[far_apart(lam[way[left]], above, apart)]]]
+    return np.concatenate(found)
+
+
+def _middles(ways, waiting) -> np.ndarray:
+    return np.concatenate([way[middles(waiting[way])] for way in ways])
+
+
+def _shared(problem, known: Known, ways, group, width: int) -> Point:
+    """For each lane of a group the best w and the best multiple of an alpha in its chain."""
+    every = np.arange(len(known.status))
+    found = _in_parts(lanes.terms, problem, every, width, known.points(every), known.of(every))
+    penalty, losses, conjugates, half = (np.asarray(x, np.float64) for x in found)
+    lam = np.asarray(problem.lam, np.float64)
+    w, dual, times = group.copy(), group.copy(), np.ones(len(group))
+    for way in ways:
+        at = np.flatnonzero(np.isin(group, way))
+        mine = lam[group[at], None]
+        primal = mine * penalty[way] + losses[way]
+        t = np.clip(mine * conjugates[way] / np.maximum(2 * half[way], 1e-300), 0.0, 1.0)
+        value = t * conjugates[way] - t * t * half[way] / mine
+        best = np.nan_to_num(value, nan=-np.inf).argmax(axis=1)
+        w[at] = way[np.nan_to_num(primal, nan=np.inf).argmin(axis=1)]
+        dual[at], times[at] = way[best], t[np.arange(len(at)), best]
+    scaled = lambda x: x * times.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1))
+    return Point(known.points(w).w, jax.tree.map(scaled, known.points(dual).dual))
+
+
+def _between(problem, known: Known, ways, waiting, group, width: int) -> Point:
+    """For each lane of a group the best point between its neighbours."""
+    sides = {}
+    for way in ways:
+        here = waiting[way]
+        for place in np.flatnonzero(np.isin(way, group)):
+            sides[way[place]] = [way[k] for k in neighbours(here, int(place))]
+    a, b = (np.array([sides[k][side] for k in group]) for side in (0, 1))
+    return _in_parts(lanes.between, problem, group, width, known.points(a), known.points(b))
+
+
+def _in_parts(function, problem, group, width: int, *args) -> Any:
+    """``function`` of the problem's lanes and an argument for each, in programs of one width."""
+    parts = []
+    for k in range(0, len(group), width):
+        slots = np.minimum(np.arange(k, k + width), len(group) - 1)
+        some = [jax.tree.map(lambda x, slots=slots: x[slots], x) for x in args]
+        found = function(lanes.take_lanes(problem, group[slots]), *some)
+        parts.append(jax.tree.map(lambda x, k=k: np.asarray(x)[: len(group) - k], found))
+    return jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
