@@ -12,7 +12,7 @@ and D: between two points of a factor 4 in lam the best one is often within 1e-3
     D_lam(t alpha_j) >= t conjugates_j - t^2 ||u_j||^2 / (2 lam),      u_j = sum_i c_i alpha_i x_i
 
 So four numbers say what any point is worth at any lam (l2; the conjugate terms are concave and 0
-at 0). Used by core/rounds.py; checked in proofs_checks/between.py.
+at 0). Used by core/rounds.py; checked in proofs_checks/between_lanes.py.
 """
 
 from typing import Any, NamedTuple

@@ -1,0 +1,218 @@
+"""Grids of lam from far apart to near: which lanes when, from where, and that nothing is lost."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxopt_svm as js
+from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
+from jaxopt_svm.core.loop import Loop
+from tests import toy
+from tests.test_drivers import passes_compiled
+
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
+LAMS = js.lam_grid(1e-4, 1e-1, 20)
+RELAY = js.Relay((js.SDCA(), js.ALMNewton()), (2,), apart=4.0)
+SMOOTH = js.Relay((js.SDCA(), js.Newton()), (2,), apart=4.0)
+
+
+def problem(n: int = 300, **options: Any) -> js.ERM:
+    """Classes that overlap."""
+    X, y = toy.matrix(n=n)
+    noise = np.where(np.random.default_rng(1).random(n) < 0.15, -1.0, 1.0)
+    return js.make_erm(X, y * noise, **options)
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return js.sweep(problem(), LAMS, RELAY, rtol=1e-3)
+
+
+def test_chains_are_lanes_that_differ_in_lam_alone():
+    crossed = js.crossed(problem(), [0.1, 1e-3, 1.0], np.eye(3, 300) + 1.0)
+    ways = [way.tolist() for way in chains(crossed)]
+    assert sorted(map(sorted, ways)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    lam = np.asarray(crossed.lam)
+    assert all(np.all(np.diff(lam[way]) < 0) for way in ways)
+
+
+@pytest.mark.parametrize("above", [None, 3.0])
+@pytest.mark.parametrize("apart", [1.01, 4.0, 1e9])
+def test_anchors_are_spread_and_hold_the_ends(above, apart):
+    lams = js.lam_grid(1e-3, 1.0, 11)
+    places = far_apart(lams, above, apart)
+    assert places[-1] == 10 and np.all(np.diff(places) > 0)
+    assert places[0] == 0 or above is not None
+    # the grid's own step is a factor of 2: a mark is at most half a step from a lane
+    steps = -np.diff(np.log([above or lams[0], *lams[places]]))
+    assert np.all(steps <= np.log(max(apart, 2.0)) + np.log(2.0) + 1e-9)
+    assert len(places) == {1.01: 11, 4.0: 6, 1e9: 2}[apart] - (apart > 4 and above is not None)
+    assert far_apart(lams[:1], None, apart).tolist() == [0]
+    assert far_apart(np.full(3, 0.1), None, apart)[-1] == 2  # the same lam three times
+
+
+def test_middles_and_neighbours():
+    waiting = np.array([0, 1, 1, 1, 0, 1, 0, 0, 1, 1], bool)
+    assert middles(waiting).tolist() == [2, 5, 9]
+    assert middles(np.zeros(3, bool)).size == 0 and middles(np.ones(3, bool)).tolist() == [1]
+    assert [neighbours(waiting, k) for k in (1, 2, 5, 9)] == [(0, 4), (0, 4), (4, 6), (7, 7)]
+    while waiting.any():  # every place has its turn
+        waiting[middles(waiting)] = False
+
+
+@pytest.mark.parametrize("loss", ["hinge", "smooth_hinge", "logistic", "squared", "absolute"])
+@pytest.mark.parametrize("intercept", ["none", "free"])
+def test_the_best_points_of_a_segment(loss, intercept):
+    """As good as the best of many, never worse than an end, and feasible."""
+    options = {"loss": toy.LOSSES[loss], "intercept": intercept}
+    at = toy.dense64(**options).with_lam(0.02)
+    method = js.ALMNewton()
+    ends = [js.solve(at.with_lam(lam), method, rtol=1e-6).point for lam in (0.1, 0.004)]
+    found = at.between(*ends)
+    a, b = ends
+    t = np.linspace(0, 1, 501)
+    mix = lambda x, y: np.asarray(x) + t[:, None] * (np.asarray(y) - np.asarray(x))
+    primal = jax.vmap(at.primal)(mix(a.w, b.w)).min()
+    dual = jax.vmap(at.dual)(mix(a.dual, b.dual)).max()
+    value = at.certificate(found)
+    assert value.primal <= primal + 1e-9 and value.dual >= dual - 1e-6 * abs(float(dual))
+    np.testing.assert_allclose(at.complete(found).dual, found.dual, atol=1e-12)
+    same = at.between(a, a)
+    np.testing.assert_allclose(same.w, a.w, atol=1e-12)
+    np.testing.assert_allclose(same.dual, a.dual, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_rounds_certify_every_lane(loss, order):
+    own = problem(loss=toy.LOSSES[loss])
+    relay = SMOOTH if own.loss.smooth else RELAY
+    found = js.sweep(own, LAMS[order], relay, rtol=1e-4)
+    plain = js.sweep(own, LAMS[order], js.SDCA(), rtol=1e-7, max_passes=20_000)
+    assert set(found.status) == {"converged"}
+    np.testing.assert_allclose(found.lam, LAMS[order])
+    best = np.asarray(plain.certificate.primal)
+    assert np.all(np.asarray(found.certificate.primal) <= best * (1 + 1e-4))
+    for k in range(len(LAMS)):
+        one = jax.tree.map(lambda x, k=k: x[k], found.point)
+        again = own.with_lam(LAMS[order][k]).certificate(one)
+        for name in ("primal", "dual", "gap"):
+            wanted = getattr(found.certificate, name)[k]
+            np.testing.assert_allclose(getattr(again, name), wanted, atol=1e-9)
+    assert np.all(np.asarray(found.certificate.floor) > 0)
+
+
+def test_lanes_between_others_need_little(grid):
+    """They say so, and a grid twice as fine costs little more."""
+    names = [str(name) for name in grid.method]
+    known = {"sdca", "sdca > alm_newton", "sdca > between", "sdca > between > alm_newton"}
+    assert set(names) <= known and "sdca > between" in names and "sdca > alm_newton" in names
+    between = np.array([name == "sdca > between" for name in names])
+    assert np.all(grid.passes[between] == 2)
+    fine = js.sweep(problem(), js.lam_grid(1e-4, 1e-1, 39), RELAY, rtol=1e-3)
+    assert set(fine.status) == {"converged"}
+    iterations = lambda solution: np.sum(np.maximum(solution.passes - 2, 0))
+    assert iterations(fine) <= 1.3 * iterations(grid)
+    together = js.sweep(problem(), LAMS, js.Relay(RELAY.methods, (2,)), rtol=1e-3)
+    assert iterations(grid) < 0.7 * iterations(together)
+
+
+def test_the_trace_of_a_lane_goes_on(grid):
+    for k in range(len(LAMS)):
+        rows = {f: x[k][~np.isnan(grid.trace.gap[k])] for f, x in grid.trace._asdict().items()}
+        assert np.all(np.diff(rows["dual"]) >= 0) and np.all(np.diff(rows["passes"]) >= 0)
+        assert np.all(np.diff(rows["work"]) >= 0) and np.all(np.diff(rows["seconds"]) >= 0)
+        np.testing.assert_allclose(rows["gap"], rows["primal"] - rows["dual"])
+        assert rows["passes"][-1] == grid.passes[k]
+        np.testing.assert_allclose(rows["primal"].min(), grid.certificate.primal[k], rtol=1e-9)
+        np.testing.assert_allclose(rows["dual"][-1], grid.certificate.dual[k], rtol=1e-9)
+
+
+def test_two_programs_of_passes_do_it_all():
+    own = problem(n=301)  # of a shape that no other test has
+    assert passes_compiled(lambda: js.sweep(own, LAMS, RELAY, rtol=1e-5)) == 2
+
+
+def test_folds_and_classes_have_neighbours_of_their_own():
+    weights = np.where(np.arange(300)[None] % 2 == np.arange(2)[:, None], 0.0, 1.0)
+    crossed = js.crossed(problem(), LAMS, weights)
+    found = js.solve(crossed, RELAY, rtol=1e-4)
+    assert set(found.status) == {"converged"}
+    for fold, own in enumerate(weights):
+        alone = js.sweep(problem(weights=own), LAMS, RELAY, rtol=1e-4)
+        mine = slice(fold * len(LAMS), (fold + 1) * len(LAMS))
+        gap = np.abs(found.certificate.primal[mine] - alone.certificate.primal)
+        assert np.all(gap <= 1e-4 * alone.certificate.primal)
+        assert np.sum(found.passes[mine] == 2) > 2
+
+
+def _stopping(monkeypatch, calls: int):
+    """Ctrl-C instead of so many-th stretch of passes, counted over all rounds."""
+    advance, count = Loop.advance, iter(range(10**6))
+
+    def until(loop, passes):
+        if next(count) >= calls:
+            raise KeyboardInterrupt
+        advance(loop, passes)
+
+    monkeypatch.setattr(Loop, "advance", until)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 5, 12])
+def test_stopped_anywhere_it_is_all_there_and_goes_on(calls, grid, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        _stopping(patch, calls)
+        stopped = js.sweep(problem(), LAMS, RELAY, rtol=1e-3, checkpoint=tmp_path / "sweep")
+    assert set(stopped.status) <= {"converged", "interrupted"} and "interrupted" in stopped.status
+    assert stopped.w.shape == grid.w.shape and np.all(np.isfinite(stopped.certificate.gap))
+    resumed = js.sweep(problem(), LAMS, RELAY, rtol=1e-3, checkpoint=tmp_path / "sweep")
+    for one, other in zip(jax.tree.leaves(resumed.point), jax.tree.leaves(grid.point)):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(resumed.trace.gap, grid.trace.gap)
+    np.testing.assert_array_equal(resumed.method, grid.method)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 9])
+def test_a_budget_of_passes_is_kept_and_can_be_raised(most, grid, tmp_path):
+    short = js.sweep(
+        problem(), LAMS, RELAY, rtol=1e-3, max_passes=most, checkpoint=tmp_path / "sweep"
+    )
+    assert short.passes.max() <= most
+    assert set(short.status) <= {"converged", "max_passes"}
+    resumed = js.sweep(problem(), LAMS, RELAY, rtol=1e-3, checkpoint=tmp_path / "sweep")
+    np.testing.assert_array_equal(resumed.w, grid.w)
+
+
+def test_a_budget_of_memory_makes_narrower_rounds(grid):
+    own = problem()
+    few = js.core.groups.lanes_within(own, RELAY, 2e5)
+    assert few < len(LAMS)
+    narrow = js.sweep(own, LAMS, RELAY, rtol=1e-3, memory=2e5)
+    assert set(narrow.status) == {"converged"}
+    best = np.asarray(grid.certificate.primal)
+    np.testing.assert_allclose(narrow.certificate.primal, best, rtol=1e-3)
+
+
+@pytest.mark.parametrize("lams", [[0.1], [1e-4], [0.1, 0.1], [1e-4, 1e-4, 1e-4], [1.0, 1e-5]])
+def test_small_grids(lams):
+    found = js.sweep(problem(), lams, RELAY, rtol=1e-5)
+    assert set(found.status) == {"converged"} and found.w.shape[0] == len(lams)
+
+
+def test_a_start_is_used_and_counts():
+    own = problem()
+    whole = js.sweep(own, LAMS, RELAY, rtol=1e-6)
+    again = js.sweep(own, LAMS, RELAY, rtol=1e-5, start=whole)
+    assert np.all(again.passes == 0)
+
+
+@pytest.mark.parametrize(
+    "relay",
+    [js.Relay(RELAY.methods, (2,), apart=1.0), js.Relay((js.SDCA(),), (), apart=4.0)],
+)
+def test_what_is_refused(relay):
+    with pytest.raises(ValueError, match=r"Relay\.apart"):
+        js.sweep(problem(), LAMS, relay)
