@@ -8,6 +8,7 @@ import pytest
 
 import jaxopt_svm as js
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
+from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.loop import Loop
 from tests import toy
 from tests.test_drivers import passes_compiled
@@ -188,7 +189,7 @@ def test_a_budget_of_passes_is_kept_and_can_be_raised(most, grid, tmp_path):
 
 def test_a_budget_of_memory_makes_narrower_rounds(grid):
     own = problem()
-    few = js.core.groups.lanes_within(own, RELAY, 2e5)
+    few = lanes_within(own, RELAY, 2e5)
     assert few < len(LAMS)
     narrow = js.sweep(own, LAMS, RELAY, rtol=1e-3, memory=2e5)
     assert set(narrow.status) == {"converged"}

@@ -1,9 +1,10 @@
-"""Programs compiled before they are needed, in a thread beside the passes that run.
+"""Programs compiled before they are needed, in threads beside what runs.
 
 What runs does not depend on it: the same programs would be compiled where they are first called.
 Nothing is executed here, since two programs at once can wait for each other's threads.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxopt_svm.core import lanes
-from jaxopt_svm.core.protocols import Point
+from jaxopt_svm.core.protocols import Certificate, Point
 
 __all__ = ["Ahead"]
 
@@ -23,35 +24,65 @@ class Ahead:
     """The programs of the legs of a solve at some widths, being compiled or ready."""
 
     def __init__(self):
-        self.begun: dict[tuple[int, int], Future] = {}
+        self.passes: dict[tuple[int, int], Future] = {}
+        self.points: dict[tuple[int, int], Future] = {}
 
     def begin(self, problem: Any, method: Any, leg: int, width: int) -> None:
-        """For one device, and for methods that want nothing made of the problem any more."""
+        """For one device, and for methods that want nothing made of the problem any more.
+
+        The first points of all are certified before the first pass; those of later legs too.
+        """
         made = leg == 0 or not hasattr(method, "prepare")
         if not made or lanes.mesh_of(problem) is not None or hasattr(problem, "runs"):
             return
-        problem = lanes.of_width(problem, width)
-        leaves, structure = jax.tree.flatten((problem, method))
-        name = (structure, tuple(map(_shape, leaves)), leg > 0)
-        if name not in _known:
-            _known[name] = _threads.submit(_compile, problem, method, leg > 0)
-        self.begun[leg, width] = _known[name]
+        problem, at = lanes.of_width(problem, width), (leg, width)
+        self.passes[at] = _ordered(_compile_passes, problem, method)
+        if leg > 0:
+            self.points[at] = _ordered(_compile_points, problem, method)
+        else:  # a part of a solve, whose programs were ordered as those of a later leg
+            known = _known.get(_name(_compile_points, problem, method))
+            if known is not None:
+                self.points[at] = known
 
     def wait(self, leg: int, width: int) -> None:
-        """Until the program is there: to call it before would be to compile it twice."""
-        job = self.begun.get((leg, width))
-        if job is not None:
-            job.exception()  # if it failed, the call that needs it says how
+        """Until the passes are there: to call them before would be to compile them twice."""
+        _wait(self.passes.get((leg, width)))
+
+    def wait_for_points(self, leg: int, width: int) -> None:
+        """Until what starts and certifies points is there."""
+        _wait(self.points.get((leg, width)))
+
+
+def _wait(job: Future | None) -> None:
+    if job is not None:
+        job.exception()  # if it failed, the call that needs it says how
+
+
+def _name(compile: Callable, problem: Any, method: Any) -> Any:
+    leaves, structure = jax.tree.flatten((problem, method))
+    return compile.__name__, structure, tuple(map(_shape, leaves))
+
+
+def _ordered(compile: Callable, problem: Any, method: Any) -> Future:
+    name = _name(compile, problem, method)
+    if name not in _known:
+        _known[name] = _threads.submit(compile, problem, method)
+    return _known[name]
 
 
 def _shape(leaf: Any) -> tuple[Any, ...]:
     return np.shape(leaf), str(getattr(leaf, "dtype", type(leaf).__name__))
 
 
-def _compile(problem: Any, method: Any, later: bool) -> None:
+def _compile_passes(problem: Any, method: Any) -> None:
+    lanes.lowered_passes(problem, method, lanes.shapes(problem, method).state).compile()
+
+
+def _compile_points(problem: Any, method: Any) -> None:
     state, _, best = lanes.shapes(problem, method)
-    passes, certificate = lanes.lowered(problem, method, state, best)
-    passes.compile()
-    if later:  # the first points of all are certified before the first pass
-        certificate.compile()
-        lanes.begun_by(problem, method, Point(best.w, best.dual)).compile()
+    point, value = Point(best.w, best.dual), best.primal_value
+    lanes.lowered_certificate(problem, method, state, best).compile()
+    lanes.begun_by(problem, method, point).compile()
+    if hasattr(problem, "between"):
+        lanes.between.lower(problem, point, point).compile()
+        lanes.terms.lower(problem, point, Certificate(value, value, value, value)).compile()

@@ -38,6 +38,8 @@ __all__ = [
     "lane_axes",
     "least_over_lanes",
     "lowered",
+    "lowered_certificate",
+    "lowered_passes",
     "mesh_of",
     "of_width",
     "one_lane",
@@ -169,7 +171,7 @@ def _picked(tree, slots):
     """Entries of the first axis. On a CPU numpy does it, without a program for every size."""
 
     def one(x):
-        return jnp.asarray(np.asarray(x)[slots]) if _on_cpu(x) else x[slots]
+        return jax.device_put(np.asarray(x)[slots]) if _on_cpu(x) else x[slots]
 
     return jax.tree.map(one, tree)
 
@@ -336,10 +338,11 @@ def _spread(start: Point, wanted: Point) -> Point | None:
     if jax.tree.structure(start) != jax.tree.structure(wanted):
         return None
     fits = lambda x, like: x.shape == like.shape[like.ndim - x.ndim :] and x.dtype == like.dtype
-    start = jax.tree.map(jnp.asarray, start)
+    start = jax.tree.map(lambda x: x if isinstance(x, jax.Array) else np.asarray(x), start)
     if not all(jax.tree.leaves(jax.tree.map(fits, start, wanted))):
         return None
-    return jax.tree.map(lambda x, like: jnp.broadcast_to(x, like.shape), start, wanted)
+    spread = lambda x, like: x if x.shape == like.shape else jnp.broadcast_to(x, like.shape)
+    return jax.tree.map(spread, start, wanted)
 
 
 def carried(problem, point: Point) -> Point:
@@ -409,9 +412,16 @@ def begun_by(problem, method, start: Point) -> Any:
 
 def lowered(problem, method, state, best) -> tuple[Any, Any]:
     """The two programs behind ``advance``, passes and certificate, to be compiled and looked at."""
+    return lowered_passes(problem, method, state), lowered_certificate(problem, method, state, best)
+
+
+def lowered_passes(problem, method, state) -> Any:
+    return program(method).lower(problem, method, state, jax.random.key(0), 0, 1)
+
+
+def lowered_certificate(problem, method, state, best) -> Any:
     point = jax.eval_shape(claimed, problem, method, state)
-    first = program(method).lower(problem, method, state, jax.random.key(0), 0, 1)
-    return first, certifier(problem).lower(problem, best, point)
+    return certifier(problem).lower(problem, best, point)
 
 
 def finish(problem, best: Best) -> Certificate:

@@ -99,6 +99,7 @@ class Loop:
         self.ahead = Ahead()
         if self.batched:
             self.ahead.begin(self.problem, method, 0, len(self.lanes))
+            self.ahead.wait_for_points(0, len(self.lanes))
         self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = self.begun = after
         self.chosen = np.zeros(0, int)  # rows in the arrangement there is, none at first
@@ -276,6 +277,7 @@ class Loop:
             width = ordered if ordered >= self.active else self._narrowest(self.active)
             self._pack(np.arange(self.active), width)
         start = Point(self.best.w, self.best.dual)
+        self.ahead.wait_for_points(self.leg, len(self.lanes))
         self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
@@ -344,7 +346,7 @@ class Loop:
         at = np.hstack([first(-rows["primal"]), first(rows["dual"])])
         floor = np.take_along_axis(rows["floor"], at, axis=1).max(axis=1)
         primal, dual = best.primal_value, best.dual_value
-        floor = jnp.asarray(floor if self.batched else floor[0], primal.dtype)
+        floor = (floor if self.batched else floor[0]).astype(primal.dtype)
         return Certificate(primal, dual, primal - dual, floor)
 
     def solution(self, problem, again: bool = True) -> Solution:
@@ -354,12 +356,13 @@ class Loop:
         are those of the records.
         """
         stack = lambda *lanes: _stack(list(lanes)) if self.batched else lanes[0]
-        best = jax.tree.map(lambda *lanes: jnp.asarray(stack(*lanes)), *self.stored)
+        best = jax.tree.map(stack, *self.stored)
         rows = {k: np.stack([row[k] for row in self.records], axis=1) for k in self.records[0]}
         stopped = rows["passes"] > self.passes[:, None]
         rows = {k: np.where(stopped, np.nan, v) for k, v in rows.items()}
         shape = (lambda x: x) if self.batched else (lambda x: x[0])
         if again:
+            best = jax.device_put(best)
             certificate = self._final_certificate(problem, best)
         else:
             certificate = self._known_certificate(best, rows)
