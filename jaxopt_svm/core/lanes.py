@@ -23,6 +23,7 @@ from jaxopt_svm.mesh.axes import LANES, on_axis, size
 __all__ = [
     "Best",
     "advance",
+    "assessed",
     "begin",
     "begun_by",
     "between",
@@ -117,7 +118,14 @@ def one_pass_over(method: Method, problem, state, drawn):
 
 def certify(problem, method: Method, state) -> tuple[Point, Certificate]:
     """The state's point, completed, and what the problem says of it."""
-    point = problem.complete(method.point(problem, state))
+    return assessed(problem, method.point(problem, state))
+
+
+def assessed(problem, point: Point) -> tuple[Point, Certificate]:
+    """A point made whole, and its certificate; some problems do both at once for less."""
+    if hasattr(problem, "assessed"):
+        return problem.assessed(point)
+    point = problem.complete(point)
     return point, problem.certificate(point)
 
 
@@ -272,8 +280,7 @@ def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
     """Points certified by the problem: one program for all methods and moments of a solve."""
 
     def one(problem, best, point):
-        point = problem.complete(point)
-        return updated(best, point, problem.certificate(point))
+        return updated(best, *assessed(problem, point))
 
     return over_lanes(one, problem, 0, 0)(problem, best, point)
 
@@ -281,22 +288,14 @@ def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
 _start, _claim, _certify = (
     jax.jit(f, compiler_options=PLAIN) for f in (started, claimed, certified)
 )
-_claim_sparse, _certify_sparse = (jax.jit(f, compiler_options=SMALL) for f in (claimed, certified))
-
-
-def _are_sparse(problem) -> bool:
-    """Products with sparse rows are small kernels: half the time with XLA's own emitters."""
-    return getattr(getattr(problem, "rows", None), "behind", False)
-
-
-def claimer(problem) -> Any:
-    """``claimed`` as it is compiled for a problem."""
-    return _claim_sparse if _are_sparse(problem) else _claim
+_certify_sparse = jax.jit(certified, compiler_options=SMALL)
 
 
 def certifier(problem) -> Any:
-    """``certified`` as it is compiled for a problem."""
-    return _certify_sparse if _are_sparse(problem) else _certify
+    """``certified`` as it is compiled for a problem: products with sparse rows are small kernels,
+    which take half the time with XLA's own emitters."""
+    sparse = getattr(getattr(problem, "rows", None), "behind", False)
+    return _certify_sparse if sparse else _certify
 
 
 class Shapes(NamedTuple):
@@ -310,8 +309,7 @@ class Shapes(NamedTuple):
 def shapes(problem, method, start=None) -> Shapes:
     state = jax.eval_shape(started, problem, method, start)
     point = jax.eval_shape(claimed, problem, method, state)
-    complete = lambda problem, point: problem.complete(point)
-    over = lambda problem, point: over_lanes(complete, problem, 0)(problem, point)
+    over = lambda problem, point: over_lanes(assessed, problem, 0)(problem, point)[0]
     whole, lam = jax.eval_shape(over, problem, point), jax.eval_shape(lambda: problem.lam)
     return Shapes(state, point, Best(whole.w, whole.dual, lam, lam))
 
@@ -330,7 +328,7 @@ def begin(problem, method, start):
         best, found = certifier(problem)(problem, best, given)
         if getattr(method, "keeps", False):
             return state, best, found
-    return state, *certifier(problem)(problem, best, claimer(problem)(problem, method, state))
+    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
 
 
 def _spread(start: Point, wanted: Point) -> Point | None:
@@ -402,7 +400,7 @@ def program(method) -> Any:
 def advance(problem, method, state, best, key, first, count):
     """``count`` passes from pass ``first``, then a certificate."""
     state = program(method)(problem, method, state, key, first, count)
-    return state, *certifier(problem)(problem, best, claimer(problem)(problem, method, state))
+    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
 
 
 def begun_by(problem, method, start: Point) -> Any:

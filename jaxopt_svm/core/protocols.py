@@ -31,7 +31,7 @@ State = TypeVar("State")
 class Point(NamedTuple):
     """What a method claims. The meaning of ``dual`` belongs to the problem.
 
-    w: primal iterate.
+    w: primal iterate, or None where the problem should make the most of alpha (ERM).
     dual: a dual-feasible object (alpha for ERM), or None when the method has none.
     """
 
@@ -81,7 +81,11 @@ class Problem(Protocol):
     A batch of problems is one problem whose lam has a leading axis. ``lanes``, a static tuple of
     names that starts as ("lam",), says which other fields have that axis too; the rest is shared.
 
-    A problem may define ``carried(point) -> point``: one found at another lam, as a start for this.
+    A problem may define
+      carried(point) -> point           one found at another lam, as a start for this one
+      between(point, point) -> point    the best on the way from one to the other
+      terms(point, certificate)         what they consist of, whatever lam is (problems/lines.py)
+      assessed(point)                   (the point made whole, its certificate) for less than both
     """
 
     lam: Any

@@ -62,7 +62,7 @@ def in_groups(problem, method, size, limits: Limits, start, progress, checkpoint
         some = lanes.take_lanes(problem, order[k] if size == 1 else order[k : k + size])
         start = start if not found else lanes.carried(some, start)
         with keeping(found, lambda groups: in_order(groups, order)):
-            found.append(drive(some, method, *limits, start, progress, file))
+            found.append(drive(some, method, *limits, start, progress, file, part=True))
         if np.any(found[-1].status == Status.INTERRUPTED):
             break
         point = found[-1].point

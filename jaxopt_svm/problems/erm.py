@@ -173,8 +173,12 @@ class ERM:
         return self.rows.add(start, index, slope * (self.n / count))
 
     def complete(self, point: Point) -> Point:
-        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible."""
+        """alpha from the point, or alpha_i = -slope_i(w); clipped and balanced to be feasible. A
+        point without w gets the best multiple of w(alpha), for l2 without a free intercept."""
         alpha = point.dual
+        if point.w is None:
+            alpha = self.loss.clip(alpha, self.y)
+            return Point(self.scaled(self.w_of(alpha)), alpha)
         if alpha is None:
             alpha = -self.loss.slope(self.rows.matvec(point.w), self.y)
         alpha = self.loss.clip(alpha, self.y)
@@ -209,7 +213,10 @@ class ERM:
 
     def _sums(self, w, rows, y, c, alpha) -> "Sums":
         """Over some of the examples."""
-        z = rows_times(rows, w)
+        u = rows_added(rows, weighted(c, alpha))
+        return self._added_up(rows_times(rows, w), u, rows, y, c, alpha)
+
+    def _added_up(self, z, u, rows, y, c, alpha) -> "Sums":
         losses, conjugates = self.loss.value(z, y), self.loss.neg_conj(alpha, y)
         # rounding: the summed terms, a target that is large beside its residual, and the
         # products with rows, whose error is at most their length times that of the vector
@@ -219,7 +226,7 @@ class ERM:
         return Sums(
             losses=c @ losses,
             conjugates=c @ conjugates,
-            u=rows_added(rows, weighted(c, alpha)),
+            u=u,
             terms=c @ jnp.abs(losses) + c @ terms,
             slope_lengths=lengths @ _length(self.loss.slope(z, y)),
             alpha_lengths=lengths @ _length(alpha),
@@ -241,8 +248,20 @@ class ERM:
         w(alpha) is rebuilt here, so drift in a method's running sum cannot fake a small gap.
         floor is the first-order rounding bound: eps times the absolute values of what is summed.
         """
-        w, alpha = self.complete(point)
-        return self.certificate_of(w, self.sums(w, alpha))
+        return self.assessed(point)[1]
+
+    def assessed(self, point: Point) -> tuple[Point, Certificate]:
+        """The point made whole, and its certificate: two products with X in all."""
+        if point.w is not None:
+            w, alpha = self.complete(point)
+            return Point(w, alpha), self.certificate_of(w, self.sums(w, alpha))
+        alpha = self.loss.clip(point.dual, self.y)
+        u = rows_added(self.rows, self.weighted(alpha))
+        w = self.regularizer.link(u / self.lam)
+        z = self.products(w)
+        t = lines.best_multiple(self, w, z)
+        sums = self._added_up(t * z, u, self.rows, self.y, self.c, alpha)
+        return Point(t * w, alpha), self.certificate_of(t * w, sums)
 
 
 def _length(values):

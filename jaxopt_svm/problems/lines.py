@@ -25,7 +25,7 @@ from jaxopt_svm.core.lanes_behind import rows_added
 from jaxopt_svm.core.protocols import Certificate, Point
 from jaxopt_svm.oracles.line_search import crossing, lowest
 
-__all__ = ["Terms", "between", "carried", "scaled", "terms"]
+__all__ = ["Terms", "best_multiple", "between", "carried", "scaled", "terms"]
 
 
 class Terms(NamedTuple):
@@ -88,9 +88,14 @@ def between(problem: Any, a: Point, b: Point) -> Point:
     return Point(a.w + t * dw, a.dual + s * direction)
 
 
-def scaled(problem: Any, w) -> Array:
-    """The multiple t w, t in [0, 2], with the least P, for l2; one product with X. While alpha is
-    on its way w(alpha) is too long or too short, and many margins are just short of 1."""
-    z, pull = problem.products(w), problem.lam * jnp.vdot(w, problem.regularizer.grad(w))
+def best_multiple(problem: Any, w, z) -> Array:
+    """t in [0, 2] with the least P(t w), z = X w, for l2. While alpha is on its way w(alpha) is too
+    long or too short, and many margins are just short of 1."""
+    pull = problem.lam * jnp.vdot(w, problem.regularizer.grad(w))
     rises = lambda t: t * pull + problem.c @ (z * problem.loss.slope(t * z, problem.y))
-    return lowest(rises, jnp.zeros_like(problem.lam), 2.0 * jnp.ones_like(problem.lam)) * w
+    return lowest(rises, jnp.zeros_like(problem.lam), 2.0 * jnp.ones_like(problem.lam))
+
+
+def scaled(problem: Any, w) -> Array:
+    """The multiple of w with the least P; one product with X."""
+    return best_multiple(problem, w, problem.products(w)) * w

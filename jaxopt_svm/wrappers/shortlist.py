@@ -11,8 +11,8 @@ them where room was left for them (problems/tiles.py). No shape changes, so noth
 Nothing is assumed of the other rows, and what SDCA promises for its passes still holds. If more
 rows are near the margin than there is room for, passes stay as they were.
 
-The primal point is t w(alpha) with the best t (``ERM.scaled``): alpha is good long before the
-length of w(alpha) is. Joachims 1999; Hsieh et al. 2008 (shrinking).
+The primal point is the best multiple of w(alpha), which the problem finds (``ERM.assessed``): alpha
+is good long before the length of w(alpha) is. Joachims 1999; Hsieh et al. 2008 (shrinking).
 """
 
 import dataclasses
@@ -69,7 +69,7 @@ class Shortlist:
     """
 
     method: Any = SDCA(Tiles())
-    rounds: int = static(default=8)
+    rounds: int = static(default=16)
     near: float = static(default=0.05)
     first: int = static(default=4)
 
@@ -146,8 +146,7 @@ class Shortlist:
         return dataclasses.replace(problem, rows=listed(problem.rows, rows))
 
     def point(self, problem, state: State) -> Point:
-        w, alpha = self.method.point(problem, state.inner)
-        return Point(problem.scaled(w), alpha)
+        return Point(None, self.method.point(problem, state.inner).dual)
 
     def counted(self, state: State) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.updates)
