@@ -251,6 +251,8 @@ def sweep(
 
     All lanes share the rows, the key and the drawn examples. ``start`` may have a leading axis, one
     entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
+    A relay with ``apart``, which is chosen for dense rows, solves a grid from far apart to near and
+    keeps a checkpoint for each part, the name with a number behind it.
 
     memory: bytes that the lanes may take beside the data. A grid that needs more is solved in
       groups from the largest lam down, each started from the last lam of the one before
