@@ -32,7 +32,7 @@ import jaxopt_svm as js
 from experiments.budget import each, enough
 from experiments.common import Found, median_ratio, rounds, set_up
 from experiments.figures import dress, new_figure
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.data import load
 from jaxopt_svm.report import aligned
@@ -77,13 +77,13 @@ def grid_of(size: Size) -> tuple[js.ERM, np.ndarray]:
 
 def started(problem: js.ERM, method: Any, start: Point | None = None) -> Any:
     """The state before the first pass, of every lane."""
-    return lanes.resume(problem, method, start)
+    return programs.resume(problem, method, start)
 
 
 def passes(problem: js.ERM, method: Any, count: int, start: Any = None) -> Callable[[], Any]:
     """A function that takes so many passes from a state and nothing else."""
     state = started(problem, method) if start is None else start
-    key, program = jax.random.key(0), lanes.program(method)
+    key, program = jax.random.key(0), programs.program(method)
     return lambda: program(problem, method, state, key, 0, count)
 
 
@@ -152,14 +152,14 @@ def shares(quick: bool, repeats: int) -> tuple[str, list[dict[str, Any]]]:
     n, d, block = problem.n, problem.d, js.SDCA().block
     A = jax.random.normal(jax.random.key(0), (size, size), jnp.float32)
     product = jax.jit(lambda A: A @ A)
-    _, best, _ = lanes.begin(grid, js.SDCA(), None)
+    _, best, _ = programs.begin(grid, js.SDCA(), None)
     sdca = started(grid, js.SDCA())
     warm = passes(grid, js.SDCA(), PASSES, sdca)()
     point = lanes.over_lanes(lanes.certify, grid, None, 0)(grid, js.SDCA(), warm)[0]
     states = [started(grid, js.ALMNewton(), point)]
     for _ in range(ITERATIONS):
         states.append(passes(grid, js.ALMNewton(), 1, states[-1])())
-    calls = [lambda: product(A), passes(grid, js.SDCA(), 1), lambda: lanes.finish(grid, best)]
+    calls = [lambda: product(A), passes(grid, js.SDCA(), 1), lambda: programs.finish(grid, best)]
     calls += [passes(grid, js.ALMNewton(), 1, state) for state in states[:-1]]
     flops = [2.0 * size**3, 4.0 * n * d * count, 4.0 * n * d * count]
     flops += [newton_flops(a, b, n, d) for a, b in itertools.pairwise(states)]

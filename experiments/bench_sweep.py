@@ -31,7 +31,7 @@ import jaxopt_svm as js
 from experiments.common import CompileClock, Found, set_up
 from experiments.figures import dress, new_figure
 from experiments.peers import Fits, own_seconds, peer_path, remembered
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import programs
 from jaxopt_svm.data import load
 from jaxopt_svm.report import aligned
 
@@ -129,14 +129,14 @@ def where_time_goes(sweep: Callable[[], Any]) -> dict[str, float]:
 
         return run
 
-    program, certifier = lanes.program, lanes.certifier
+    program, certifier = programs.program, programs.certifier
 
     def of_leg(method):
         legs.append(method) if not legs else None
         return clocked("first_leg" if method is legs[0] else "later_legs", program(method))
 
     certificates = lambda problem: clocked("certificates", certifier(problem))
-    with mock.patch.multiple(lanes, program=of_leg, certifier=certificates):
+    with mock.patch.multiple(programs, program=of_leg, certifier=certificates):
         began = time.perf_counter()
         sweep()
         whole = time.perf_counter() - began

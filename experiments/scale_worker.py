@@ -19,7 +19,7 @@ import numpy as np
 
 import jaxopt_svm as js
 from experiments.common import compiled_passes, rounds, set_up
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 
 KINDS = "all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter"
 COLLECTIVE = re.compile(rf"= (?P<shapes>.*?) ({KINDS})[-a-z]*\(")
@@ -66,8 +66,8 @@ def exchanged(problem: Any, method: Any) -> int:
     if jax.device_count() == 1:
         return 0
     problem = lanes.placed(problem, lanes.first_slots(problem))
-    state, best, _ = lanes.begin(problem, method, None)
-    parts = lanes.lowered(problem, method, state, best)
+    state, best, _ = programs.begin(problem, method, None)
+    parts = programs.lowered(problem, method, state, best)
     return sum(bytes_exchanged(part.compile().as_text() or "") for part in parts)
 
 

@@ -23,7 +23,7 @@ from experiments.budget import budget, each, enough
 from experiments.common import Found, set_up
 from experiments.figures import dress, new_figure
 from experiments.structured_zoo import words
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import programs
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.report import aligned
 
@@ -105,7 +105,7 @@ def cost_of_an_update(loop: Loop, problem) -> float:
     compiled; beside n decodings, in turn, and the median of five rounds.
     """
     method, state, key = loop.method, loop.state, jax.random.key(0)
-    run = lambda count: lanes.advance(problem, method, state, loop.best, key, loop.r, count)
+    run = lambda count: programs.advance(problem, method, state, loop.best, key, loop.r, count)
     decode, rounds = lambda: DECODE(problem, loop.best.w), []
     for _ in range(6):
         long, short, unit = (

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxopt_svm as js
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 
 N, D = 91, 7  # 91 rows do not divide by 4 nodes
 LAMS = [0.3, 0.1, 0.03]  # nor three lanes by 2 devices
@@ -60,8 +60,8 @@ def same_numbers(meshes) -> None:
 
 def collectives(problem, method) -> list[tuple[str, str]]:
     """(kind, shapes) of everything devices exchange in passes and certificates."""
-    state, best, _ = lanes.begin(problem, method, None)
-    parts = lanes.lowered(problem, method, state, best)
+    state, best, _ = programs.begin(problem, method, None)
+    parts = programs.lowered(problem, method, state, best)
     text = "\n".join(part.compile().as_text() or "" for part in parts)
     return [(kind, shapes) for shapes, kind in re.findall(COLLECTIVE, text)]
 

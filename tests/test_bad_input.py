@@ -111,9 +111,9 @@ SOLVE = {
 
 @pytest.mark.parametrize("name", SOLVE)
 def test_solve_refuses(name, problem, monkeypatch):
-    from jaxopt_svm.core import lanes
+    from jaxopt_svm.core import programs
 
-    monkeypatch.setattr(lanes, "begin", lambda *a: pytest.fail("something was compiled"))
+    monkeypatch.setattr(programs, "begin", lambda *a: pytest.fail("something was compiled"))
     other, arguments, message = SOLVE[name]
     with pytest.raises(ValueError, match=message):
         js.solve(problem if other is None else other, **arguments)

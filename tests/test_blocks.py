@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.core.blocks import At, serial_step
-from jaxopt_svm.core.lanes import advance, begin, take_lanes
+from jaxopt_svm.core.lanes import take_lanes
+from jaxopt_svm.core.programs import advance, begin
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.core.pytree import pytree, static
 from jaxopt_svm.core.visits import Visits

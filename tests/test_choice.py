@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import jaxopt_svm as js
 from jaxopt_svm.choice import RULES, densified, rule_for
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import programs
 from jaxopt_svm.core.footprint import bytes_of
 from jaxopt_svm.core.groups import in_order, lanes_within, taken
 from jaxopt_svm.core.loop import Loop
@@ -179,8 +179,10 @@ def test_what_lanes_take_is_counted_as_the_compiler_does(kind, loss):
     def both(leg, width: int) -> tuple[float, float]:
         """Bytes beside the data: by the compiler, and as counted."""
         grid = js.prepare(problem, leg).with_lam(np.ones(width))
-        state, _, best = lanes.shapes(grid, leg)
-        parts: Any = [p.compile().memory_analysis() for p in lanes.lowered(grid, leg, state, best)]
+        state, _, best = programs.shapes(grid, leg)
+        parts: Any = [
+            p.compile().memory_analysis() for p in programs.lowered(grid, leg, state, best)
+        ]
         true = max(m.temp_size_in_bytes + m.output_size_in_bytes for m in parts)
         return true + bytes_of((state, best)), taken(grid, leg)
 

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import jaxopt_svm as js
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.loop import NEAR_FLOOR
 from tests import toy
 
@@ -41,8 +41,8 @@ class Evidence(NamedTuple):
 
 
 def programs_compiled() -> int:
-    programs: Any = (lanes._by_default, lanes._small_kernels, lanes._plain_kernels)
-    return sum(program._cache_size() for program in programs)
+    compiled: Any = (programs._by_default, programs._small_kernels, programs._plain_kernels)
+    return sum(program._cache_size() for program in compiled)
 
 
 @functools.cache
@@ -57,9 +57,9 @@ def evidence(name: str, fixture: str) -> Evidence:
     target = float(gaps[len(gaps) // 2]) * 1.001
     stopped = js.solve(problem, method, rtol=0.0, atol=target, max_passes=case.passes)
     loop = [js.solve(problem.with_lam(lam), method, rtol=0.0, max_passes=PASSES) for lam in LAMS]
-    programs = programs_compiled() - before
+    count = programs_compiled() - before
     grid = js.sweep(problem, LAMS, method, rtol=0.0, max_passes=PASSES)
-    return Evidence(case, problem, full, stopped, target, grid, loop, programs)
+    return Evidence(case, problem, full, stopped, target, grid, loop, count)
 
 
 def runs() -> list:

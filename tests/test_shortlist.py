@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import jaxopt_svm as js
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import programs
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Sample
 from jaxopt_svm.problems.tiles import listed
@@ -44,8 +44,8 @@ def test_a_pass_visits_the_list_and_then_every_row(batched):
     visits = np.bincount(order, minlength=problem.n)
     np.testing.assert_array_equal(visits, 1 + 3 * np.isin(np.arange(problem.n), chosen))
     assert set(order[: 3 * len(chosen)]) == set(chosen)
-    state, best, _ = lanes.begin(ready, METHOD, None)
-    state, *_ = lanes.advance(ready, METHOD, state, best, KEY, 0, 1)
+    state, best, _ = programs.begin(ready, METHOD, None)
+    state, *_ = programs.advance(ready, METHOD, state, best, KEY, 0, 1)
     for lane in range(2 if batched else 1):
         one = problem.with_lam(float(ready.lam[lane] if batched else ready.lam))
         step = lambda at, x, one=one: (js.SDCA(block=1).step(one, at, x), None)
@@ -103,10 +103,10 @@ def _listings(monkeypatch):
 
 def test_every_lane_is_certified_with_one_program(monkeypatch):
     problem, listings = js.make_erm(X, Y), _listings(monkeypatch)
-    programs: Any = lanes.program(METHOD)
-    before = programs._cache_size()
+    passes: Any = programs.program(METHOD)
+    before = passes._cache_size()
     grid = js.sweep(problem, LAMS, METHOD, rtol=1e-5)
-    assert len(listings) == 2 and programs._cache_size() == before + 1
+    assert len(listings) == 2 and passes._cache_size() == before + 1
     assert set(grid.status) == {"converged"}
     plain = js.sweep(problem, LAMS, js.SDCA(js.Tiles()), rtol=1e-5)
     np.testing.assert_allclose(grid.certificate.primal, plain.certificate.primal, rtol=1e-5)

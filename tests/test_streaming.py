@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import jaxopt_svm as js
-from jaxopt_svm.core.lanes import runs_of
+from jaxopt_svm.core.programs import runs_of
 from jaxopt_svm.streaming.pages import COPIES, Pages
 from jaxopt_svm.streaming.sources import Table
 from tests import toy

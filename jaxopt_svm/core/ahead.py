@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.protocols import Certificate, Point
 
 __all__ = ["Ahead"]
@@ -75,14 +75,14 @@ def _shape(leaf: Any) -> tuple[Any, ...]:
 
 
 def _compile_passes(problem: Any, method: Any) -> None:
-    lanes.lowered_passes(problem, method, lanes.shapes(problem, method).state).compile()
+    programs.lowered_passes(problem, method, programs.shapes(problem, method).state).compile()
 
 
 def _compile_points(problem: Any, method: Any) -> None:
-    state, _, best = lanes.shapes(problem, method)
+    state, _, best = programs.shapes(problem, method)
     point, value = Point(best.w, best.dual), best.primal_value
-    lanes.lowered_certificate(problem, method, state, best).compile()
-    lanes.begun_by(problem, method, point).compile()
+    programs.lowered_certificate(problem, method, state, best).compile()
+    programs.begun_by(problem, method, point).compile()
     if hasattr(problem, "between"):
-        lanes.between.lower(problem, point, point).compile()
-        lanes.terms.lower(problem, point, Certificate(value, value, value, value)).compile()
+        programs.between.lower(problem, point, point).compile()
+        programs.terms.lower(problem, point, Certificate(value, value, value, value)).compile()

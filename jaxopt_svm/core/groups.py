@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.footprint import bytes_of, held
 from jaxopt_svm.core.relay import legs_of
 from jaxopt_svm.core.solution import Solution, Trace, Unreadable
@@ -39,7 +39,7 @@ def lanes_within(problem: Any, method: Any, memory: float) -> int:
 
 def taken(grid: Any, leg: Any) -> float:
     """Bytes that the lanes of a grid take on this leg, at the worst moment."""
-    state, point, best = lanes.shapes(grid, leg)
+    state, point, best = programs.shapes(grid, leg)
     own = bytes_of(state) + bytes_of(best)
     begun = held(lanes.started, grid, leg, None) + bytes_of(best)  # from points like the best
     going = held(lanes.passes, grid, leg, state, jax.random.key(0), 0, 1)

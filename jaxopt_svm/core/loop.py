@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxopt_svm.core import lanes, registry
+from jaxopt_svm.core import lanes, programs, registry
 from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.protocols import Certificate, Point, Spent
 from jaxopt_svm.core.relay import legs_of
@@ -88,14 +88,14 @@ class Loop:
         if holding is not None and start is not None:
             method = holding(start)
         self.method, self.key, self.whole, self.grown = method, key, problem, 0
-        self.runs = lanes.runs_of(problem)
+        self.runs = programs.runs_of(problem)
         self.batched = bool(jnp.ndim(problem.lam))
         self.count = self.active = problem.lam.shape[0] if self.batched else 1
         self.lanes = lanes.first_slots(problem, width)  # of each slot; some at the end repeat one
         self.width = len(self.lanes)
         self.mesh, self.problem = lanes.mesh_of(problem), lanes.placed(problem, self.lanes)
         if len(self.lanes) > self.count and start is not None and lanes.has_lanes(problem, start):
-            start = lanes.take(start, self.lanes)
+            start = programs.take(start, self.lanes)
         self.ahead = Ahead()
         if self.batched:
             self.ahead.begin(self.problem, method, 0, len(self.lanes))
@@ -238,7 +238,7 @@ class Loop:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
         if hasattr(self.method, "retire") and self.batched:
             gone = np.arange(len(self.lanes)) >= self.active
-            self.state = lanes.retired(self.method, self.state, gone)
+            self.state = programs.retired(self.method, self.state, gone)
 
     def _cost(self) -> float:
         """Microseconds of a pass by a rough count: no clock decides what is computed."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxopt_svm.core import lanes
+from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
 from jaxopt_svm.core.drive import drive
@@ -60,7 +60,7 @@ def in_groups(problem, method, size, limits: Limits, start, progress, checkpoint
     for k in range(0, len(order), size):
         file = None if checkpoint is None else f"{checkpoint}.{k // size}"
         some = lanes.take_lanes(problem, order[k] if size == 1 else order[k : k + size])
-        start = start if not found else lanes.carried(some, start)
+        start = start if not found else programs.carried(some, start)
         with keeping(found, lambda groups: in_order(groups, order)):
             found.append(drive(some, method, *limits, start, progress, file, part=True))
         if np.any(found[-1].status == Status.INTERRUPTED):
@@ -137,7 +137,7 @@ def _middles(ways, waiting) -> np.ndarray:
 def _shared(problem, known: Known, ways, group, width: int) -> Point:
     """For each lane of a group the best w and the best multiple of an alpha in its chain."""
     every = np.arange(len(known.status))
-    found = _in_parts(lanes.terms, problem, every, width, known.points(every), known.of(every))
+    found = _in_parts(programs.terms, problem, every, width, known.points(every), known.of(every))
     penalty, losses, conjugates, half = (np.asarray(x, np.float64) for x in found)
     lam = np.asarray(problem.lam, np.float64)
     w, dual, times = group.copy(), group.copy(), np.ones(len(group))
@@ -162,7 +162,7 @@ def _between(problem, known: Known, ways, waiting, group, width: int) -> Point:
         for place in np.flatnonzero(np.isin(way, group)):
             sides[way[place]] = [way[k] for k in neighbours(here, int(place))]
     a, b = (np.array([sides[k][side] for k in group]) for side in (0, 1))
-    return _in_parts(lanes.between, problem, group, width, known.points(a), known.points(b))
+    return _in_parts(programs.between, problem, group, width, known.points(a), known.points(b))
 
 
 def _in_parts(function, problem, group, width: int, *args) -> Any:

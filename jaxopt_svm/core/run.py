@@ -29,9 +29,9 @@ from jaxopt_svm.core.lanes import (
     one_lane,
     one_pass,
     padded_width,
-    runs_of,
     samples,
 )
+from jaxopt_svm.core.programs import runs_of
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
 from jaxopt_svm.core.rounds import Limits, in_groups, solve_batch
