@@ -105,12 +105,21 @@ class Shapes(NamedTuple):
     best: Best
 
 
+def _whole(problem, point: Point) -> Point:
+    """Points made whole; known by its name, so that it is traced once."""
+    complete = lambda problem, point: problem.complete(point)
+    return over_lanes(complete, problem, 0)(problem, point)
+
+
 def shapes(problem, method, start=None) -> Shapes:
     state = jax.eval_shape(started, problem, method, start)
     point = jax.eval_shape(claimed, problem, method, state)
-    over = lambda problem, point: over_lanes(assessed, problem, 0)(problem, point)[0]
-    whole, lam = jax.eval_shape(over, problem, point), jax.eval_shape(lambda: problem.lam)
+    whole, lam = jax.eval_shape(_whole, problem, point), jax.eval_shape(_lam, problem)
     return Shapes(state, point, Best(whole.w, whole.dual, lam, lam))
+
+
+def _lam(problem):
+    return problem.lam
 
 
 def begin(problem, method, start):
