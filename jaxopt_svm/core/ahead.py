@@ -17,72 +17,77 @@ from jaxopt_svm.core.protocols import Certificate, Point
 __all__ = ["Ahead"]
 
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="jaxopt_svm compiles")
-_known: dict[Any, Future] = {}  # programs of this process; a second order would compile again
+_known: dict[
+    Any, Future
+] = {}  # programs of this process, by kind: a second order would do it again
 
 
 class Ahead:
     """The programs of the legs of a solve at some widths, being compiled or ready."""
 
     def __init__(self):
-        self.passes: dict[tuple[int, int], Future] = {}
-        self.points: dict[tuple[int, int], Future] = {}
+        self.jobs: dict[tuple[str, int, int], Future] = {}
 
-    def begin(self, problem: Any, method: Any, leg: int, width: int) -> None:
-        """For one device, and for methods that want nothing made of the problem any more.
+    def begin(self, problem: Any, method: Any, leg: int, width: int, *kinds: str) -> None:
+        """Order programs: "passes", the "points" of a later leg, and what rounds ask for.
 
-        The first points of all are certified before the first pass; those of later legs too.
+        For one device, and for methods that want nothing made of the problem any more.
         """
         made = leg == 0 or not hasattr(method, "prepare")
         if not made or lanes.mesh_of(problem) is not None or hasattr(problem, "runs"):
             return
-        problem, at = lanes.of_width(problem, width), (leg, width)
-        self.passes[at] = _ordered(_compile_passes, problem, method)
-        if leg > 0:
-            self.points[at] = _ordered(_compile_points, problem, method)
-        else:  # a part of a solve, whose programs were ordered as those of a later leg
-            known = _known.get(_name(_compile_points, problem, method))
-            if known is not None:
-                self.points[at] = known
+        problem = lanes.of_width(problem, width)
+        for kind in kinds:
+            name = _name(kind, problem, method)
+            if name not in _known:
+                _known[name] = _threads.submit(KINDS[kind], problem, method)
+        for kind in KINDS:  # also what was ordered before: a part of a solve is a later leg of it
+            name = _name(kind, problem, method)
+            if name in _known:
+                self.jobs[kind, leg, width] = _known[name]
 
-    def wait(self, leg: int, width: int) -> None:
-        """Until the passes are there: to call them before would be to compile them twice."""
-        _wait(self.passes.get((leg, width)))
-
-    def wait_for_points(self, leg: int, width: int) -> None:
-        """Until what starts and certifies points is there."""
-        _wait(self.points.get((leg, width)))
-
-
-def _wait(job: Future | None) -> None:
-    if job is not None:
-        job.exception()  # if it failed, the call that needs it says how
+    def wait(self, kind: str, leg: int, width: int) -> None:
+        """Until a program is there: to call it before would be to compile it twice."""
+        job = self.jobs.get((kind, leg, width))
+        if job is not None:
+            job.exception()  # if it failed, the call that needs it says how
 
 
-def _name(compile: Callable, problem: Any, method: Any) -> Any:
+def _name(kind: str, problem: Any, method: Any) -> Any:
     leaves, structure = jax.tree.flatten((problem, method))
-    return compile.__name__, structure, tuple(map(_shape, leaves))
-
-
-def _ordered(compile: Callable, problem: Any, method: Any) -> Future:
-    name = _name(compile, problem, method)
-    if name not in _known:
-        _known[name] = _threads.submit(compile, problem, method)
-    return _known[name]
+    return kind, structure, tuple(map(_shape, leaves))
 
 
 def _shape(leaf: Any) -> tuple[Any, ...]:
     return np.shape(leaf), str(getattr(leaf, "dtype", type(leaf).__name__))
 
 
-def _compile_passes(problem: Any, method: Any) -> None:
-    programs.lowered_passes(problem, method, programs.shapes(problem, method).state).compile()
+def _passes(problem: Any, method: Any) -> None:
+    state = programs.shapes(problem, method).state
+    programs.lowered_passes(problem, method, state).compile()
 
 
-def _compile_points(problem: Any, method: Any) -> None:
+def _points(problem: Any, method: Any) -> None:
+    """What certifies points and starts from them."""
     state, _, best = programs.shapes(problem, method)
-    point, value = Point(best.w, best.dual), best.primal_value
     programs.lowered_certificate(problem, method, state, best).compile()
-    programs.begun_by(problem, method, point).compile()
-    if hasattr(problem, "between"):
-        programs.between.lower(problem, point, point).compile()
-        programs.terms.lower(problem, point, Certificate(value, value, value, value)).compile()
+    programs.begun_by(problem, method, Point(best.w, best.dual)).compile()
+
+
+def _terms(problem: Any, method: Any) -> None:
+    _, _, best = programs.shapes(problem, method)
+    value = Certificate(*[best.primal_value] * 4)
+    programs.terms.lower(problem, Point(best.w, best.dual), value).compile()
+
+
+def _between(problem: Any, method: Any) -> None:
+    _, _, best = programs.shapes(problem, method)
+    programs.between.lower(problem, *[Point(best.w, best.dual)] * 2).compile()
+
+
+KINDS: dict[str, Callable] = {
+    "passes": _passes,
+    "points": _points,
+    "terms": _terms,
+    "between": _between,
+}

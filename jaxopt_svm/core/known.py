@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core.protocols import Certificate, Point
@@ -80,9 +79,9 @@ class Known:
         pad = lambda x: np.pad(x, (0, longest - len(x)), constant_values=np.nan)
         column = lambda f: np.stack([pad(rows[f]) for rows in self.rows])
         return Solution(
-            w=jax.tree.map(jnp.asarray, self.w),
-            dual=jax.tree.map(jnp.asarray, self.dual),
-            certificate=jax.tree.map(jnp.asarray, self.certificate),
+            w=jax.device_put(self.w),
+            dual=jax.device_put(self.dual),
+            certificate=jax.device_put(self.certificate),
             status=self.status.astype(str),
             method=self.method.astype(str),
             passes=self.passes,

@@ -98,8 +98,8 @@ class Loop:
             start = programs.take(start, self.lanes)
         self.ahead = Ahead()
         if self.batched:
-            self.ahead.begin(self.problem, method, 0, len(self.lanes))
-            self.ahead.wait_for_points(0, len(self.lanes))
+            self.ahead.begin(self.problem, method, 0, len(self.lanes), "passes")
+            self.ahead.wait("points", 0, len(self.lanes))
         self.state, self.best, certificate = self.runs.begin(self.problem, method, start)
         self.r = self.begun = after
         self.chosen = np.zeros(0, int)  # rows in the arrangement there is, none at first
@@ -224,7 +224,8 @@ class Loop:
         if self.owed >= COMPILATION / 2 and not self.narrower and self._goes_on():
             self.narrower = self._narrow(self.active)
             if self.narrower:
-                self.ahead.begin(self.problem, self.method, self.leg, self.narrower)
+                order = (self.problem, self.method, self.leg, self.narrower)
+                self.ahead.begin(*order, "passes", *["points"] * (self.leg > 0))
         for end in () if self.next_width else self._end():
             passes, leg = self.r - self.begun, end - self.begun
             short = leg * self._cost() <= SHORT
@@ -232,7 +233,8 @@ class Loop:
                 likely = self._narrowest(3 * self.active // 4)  # some more will have left
                 self.next_width = len(self.lanes) if short else likely
                 after = self.methods[self.leg + 1]
-                self.ahead.begin(self.problem, after, self.leg + 1, self.next_width)
+                order = (self.problem, after, self.leg + 1, self.next_width)
+                self.ahead.begin(*order, "passes", "points")
 
     def _retire(self) -> None:
         """Slots that repeat a lane would cost as much as one, where lanes run one by one."""
@@ -277,7 +279,7 @@ class Loop:
             width = ordered if ordered >= self.active else self._narrowest(self.active)
             self._pack(np.arange(self.active), width)
         start = Point(self.best.w, self.best.dual)
-        self.ahead.wait_for_points(self.leg, len(self.lanes))
+        self.ahead.wait("points", self.leg, len(self.lanes))
         self.state = self.runs.resume(self.problem, self.method, start)
         self._retire()
         self.stalled[:], self.settled[:] = 0, False
@@ -294,7 +296,7 @@ class Loop:
             self.problem = lanes.placed(self.whole, self.lanes)
 
     def advance(self, count: int) -> None:
-        self.ahead.wait(self.leg, len(self.lanes))
+        self.ahead.wait("passes", self.leg, len(self.lanes))
         self.state, self.best, certificate = self.runs.advance(
             self.problem, self.method, self.state, self.best, self.key, self.r, count
         )

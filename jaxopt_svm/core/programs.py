@@ -17,7 +17,6 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxopt_svm.core.lanes import (
     Best,
-    assessed,
     certified,
     claimed,
     over_lanes,

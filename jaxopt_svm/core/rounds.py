@@ -79,8 +79,8 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
     anchors = sum(len(far_apart(lam[way], None, relay.apart)) for way in ways)
     width = min(size, max(FEWEST, anchors))
     ahead = Ahead()
-    ahead.begin(problem, first, 0, min(size, len(lam)))
-    ahead.begin(problem, later[0], 1, width)
+    ahead.begin(problem, first, 0, min(size, len(lam)), "passes")
+    ahead.begin(problem, later[0], 1, width, "terms", "passes", "points", "between")
     file = lambda k: None if checkpoint is None else f"{checkpoint}.{k}"
 
     opening = limits._replace(max_passes=passes)
@@ -95,9 +95,11 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
     while np.any(waiting):
         if number == 0:
             group = _anchors(ways, lam, waiting, relay.apart)
+            ahead.wait("terms", 1, width)
             begin = _shared(problem, known, ways, group, width)
         else:
             group = _middles(ways, waiting)
+            ahead.wait("between", 1, width)
             begin = _between(problem, known, ways, waiting, group, width)
         for k in range(0, len(group), width):
             some = group[k : k + width]
