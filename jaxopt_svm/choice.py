@@ -73,7 +73,7 @@ RULES = (
     Rule(
         "a free intercept: Newton alone, which has no coordinates to move",
         lambda p: p.regularizer.free,
-        _newton,
+        lambda p: Relay((_newton(p), _newton(p)), (1,), apart=APART),
     ),
     Rule(
         f"dense, at most {FEW} features: 4 passes of SDCA, then Newton",

@@ -81,8 +81,8 @@ def name_of(method: Any) -> str:
 
 
 def joined(methods: Any) -> str:
-    """The name of several methods run one after the other."""
-    return " > ".join(name_of(method) for method in methods)
+    """The name of several methods run one after the other; one that goes on is named once."""
+    return " > ".join(dict.fromkeys(map(name_of, methods)))
 
 
 _PLANS: list[Callable[[Any], tuple[Any, Any] | None]] = []
