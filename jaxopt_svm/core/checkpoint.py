@@ -74,8 +74,9 @@ class Store:
             raise ValueError(f"checkpoint: {self.path} cannot be written")
         facts, numbers = problem.identity() if hasattr(problem, "identity") else ("", problem)
         self.start = fingerprint(others[-1]) if moving else None
-        others = others[:-1] if moving else others
-        self.fingerprint = facts + fingerprint((numbers, *others))
+        # files of older versions know a part by its start too
+        self.older = facts + fingerprint((numbers, *others))
+        self.fingerprint = facts + fingerprint((numbers, *others[:-1])) if moving else self.older
 
     def write(self, loop) -> None:
         if self.path is None:
@@ -108,12 +109,12 @@ class Store:
         if not all(there):
             raise ValueError(f"checkpoint: {self.path} must be a file that all processes see")
         arrays = open_npz(self.path, "checkpoint")
-        if str(arrays["fingerprint"]) != self.fingerprint:
+        if str(arrays["fingerprint"]) not in (self.fingerprint, self.older):
             raise ValueError(
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "
                 "name another file or delete this one"
             )
-        if self.start is not None and str(arrays["start"]) != self.start:
+        if self.start is not None and str(arrays.get("start", self.start)) != self.start:
             return
         for _ in range(int(arrays["leg"])):
             loop.next_leg()

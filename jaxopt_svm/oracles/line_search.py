@@ -18,9 +18,8 @@ from jax import Array, lax
 
 __all__ = ["crossing", "gain", "lowest", "segment"]
 
-ROUNDS = 20
+ROUNDS = 24  # a direction that is far too long meets kinks very near to 0
 CLOSE = 0.1  # of the first slope
-STRAIGHT = 5  # rounds of false position before every other one looks among the powers
 HALVES = 24
 
 
@@ -54,8 +53,6 @@ def crossing(slope: Callable, first) -> Array:
     def narrow(carry):
         (a, fa, b, fb), t, _, k = carry
         t = a + (b - a) * fa / (fa - fb)
-        mean = jnp.sqrt(jnp.maximum(a, jnp.finfo(b.dtype).eps * b) * b)
-        t = jnp.where((k >= STRAIGHT) & (k % 2 == 1) & (b > 4 * a), mean, t)
         ft = slope(t)
         left = ft < 0
         ends = (
