@@ -58,14 +58,16 @@ def next_record(r: int) -> int:
     return max(1, r // 8)
 
 
-def _judge(certificate, stalled, settled, full, r, rtol, atol, max_passes) -> np.ndarray:
-    """A Status for each lane. ``stalled``: records since the gap last improved."""
+def _judge(certificate, level, stalled, settled, full, r, rtol, atol, max_passes) -> np.ndarray:
+    """A Status for each lane. level: of rounding. stalled: records since the gap last improved."""
     primal, gap, floor = certificate.primal, certificate.gap, certificate.floor
     status = np.full(primal.shape, Status.RUNNING, dtype=object)
     status[r >= max_passes] = Status.MAX_PASSES
     status[full] = Status.CAPACITY
     status[settled] = Status.SETTLED
-    near = (gap <= floor) | ((stalled >= STALLED) & (gap <= NEAR_FLOOR * floor))
+    # a gap that still falls is not at its end, whatever the bound of its rounding says
+    near = (stalled >= 1) & (gap <= level)
+    near |= (stalled >= STALLED) & (gap <= NEAR_FLOOR * level)
     status[near] = Status.PRECISION_FLOOR
     status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
     status[~(np.isfinite(primal) & np.isfinite(gap) & np.isfinite(floor))] = Status.DIVERGED
@@ -156,9 +158,16 @@ class Loop:
         ids = self.lanes[: self.active]
         row = self.records[-1]
         now = Certificate(*(row[f][ids] for f in Certificate._fields))
-        facts = (self.stalled[ids], self.settled[ids], self.full[ids])
+        facts = (self._level(ids), self.stalled[ids], self.settled[ids], self.full[ids])
         status = _judge(now, *facts, self.r, rtol, atol, max_passes)
         self.stop(status)
+
+    def _level(self, ids) -> np.ndarray:
+        """Of rounding: the lesser floor of now and of the record that the best dual value is from.
+        A poor alpha has a large one, which says nothing of what is possible."""
+        dual, floor = (np.array([row[f][ids] for row in self.records]) for f in ("dual", "floor"))
+        at = np.nan_to_num(dual, nan=-np.inf).argmax(axis=0)
+        return np.minimum(floor[-1], np.take_along_axis(floor, at[None], axis=0)[0])
 
     def stop(self, status: np.ndarray) -> None:
         """Store every active lane whose status is not RUNNING."""
