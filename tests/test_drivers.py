@@ -94,10 +94,10 @@ def test_a_point_of_another_lam_is_carried_as_its_best_multiple(loss):
 
 def test_rounding_ends_a_lane_only_once_its_gap_has_stopped_falling():
     """A poor alpha has a large floor: a method on its way is not at the end of its precision."""
-    below, facts = np.full(4, 1e-9), (np.zeros(4, bool),) * 2
+    below, none = np.full(4, 1e-9), np.zeros(4, bool)
     now = Certificate(np.ones(4), 1 - below, below, np.full(4, 1e-8))
     stalled, level = np.array([0, 1, 4, 5]), np.array([1e-8, 1e-8, 2e-10, 2e-10])
-    status = loop._judge(now, level, stalled, *facts, 3, 0.0, 0.0, 10)
+    status = loop._judge(now, level, stalled, none, none, 3, 0.0, 0.0, 10)
     wanted = [js.Status.RUNNING, js.Status.PRECISION_FLOOR, js.Status.RUNNING]
     assert list(status) == [*wanted, js.Status.PRECISION_FLOOR]
 
