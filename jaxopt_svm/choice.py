@@ -1,8 +1,8 @@
 """What runs when the user names no method: a table of rules, the first that applies.
 
 First-order passes are cheap and enough where lam is large; what is left after some of them has a
-small lam, where second-order iterations do not mind. How many passes, and which second leg, depends
-on what an iteration costs. The measurements behind the numbers: experiments/bench_auto.py.
+small lam, where second-order iterations do not mind, and lanes between others need few of them
+(core/rounds.py). The measurements behind the numbers: experiments/bench_auto.py.
 """
 
 import dataclasses
@@ -29,6 +29,7 @@ __all__ = ["RULES", "Rule", "densified", "rule_for"]
 FEW, MANY = 256, 4096  # features: an iteration of Newton is cheap, or affordable
 LOCAL = 512  # examples of a node between two exchanges: few exchanges, hardly more passes
 TILED = 8  # lanes of a pass over tiles: a vector register; 12 or 16 of them take longer each
+OPENING = 4  # passes of SDCA for all lanes together
 APART = 4.0  # between lanes that are solved first, in lam
 CELLS = 100_000_000  # narrow sparse rows are made dense, up to this size
 
@@ -43,10 +44,6 @@ class Rule(NamedTuple):
 
 def _newton(problem: ERM) -> Any:
     return Newton() if problem.loss.smooth else ALMNewton()
-
-
-def _after(passes: int) -> Callable[[ERM], Relay]:
-    return lambda problem: Relay((SDCA(), _newton(problem)), (passes,), apart=APART)
 
 
 def _on_nodes(problem: ERM) -> Any:
@@ -71,19 +68,14 @@ RULES = (
         lambda p: SDCA(),
     ),
     Rule(
-        "a free intercept: Newton alone, which has no coordinates to move",
+        "a free intercept: Newton from far to near, which has no coordinates to move",
         lambda p: p.regularizer.free,
         lambda p: Relay((_newton(p), _newton(p)), (1,), apart=APART),
     ),
     Rule(
-        f"dense, at most {FEW} features: 4 passes of SDCA, then Newton",
-        lambda p: isinstance(p.rows, Dense) and p.d <= FEW,
-        _after(4),
-    ),
-    Rule(
-        f"dense, at most {MANY} features: 4 passes of SDCA, then Newton",
+        f"dense, at most {MANY} features: {OPENING} passes of SDCA, then Newton from far to near",
         lambda p: isinstance(p.rows, Dense) and p.d <= MANY,
-        _after(4),
+        lambda p: Relay((SDCA(), _newton(p)), (OPENING,), apart=APART),
     ),
     Rule(
         "the hinge on sparse rows of like lengths: SDCA by tiles, with a short list",
