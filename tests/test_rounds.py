@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxopt_svm as js
+from jaxopt_svm.core import programs
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
 from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.loop import Loop
@@ -174,6 +175,21 @@ def test_stopped_anywhere_it_is_all_there_and_goes_on(calls, grid, tmp_path, mon
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(resumed.trace.gap, grid.trace.gap)
     np.testing.assert_array_equal(resumed.method, grid.method)
+
+
+@pytest.mark.parametrize(
+    "where, statuses", [("terms", {"interrupted"}), ("between", {"converged", "interrupted"})]
+)
+def test_stopped_between_two_rounds_nothing_is_lost(where, statuses, monkeypatch):
+    """Before the first round no lane of this grid is done, before the second some are."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(programs, where, stop)
+    stopped = js.sweep(problem(), LAMS, RELAY, rtol=1e-3)
+    assert set(stopped.status) == statuses
+    assert np.all(stopped.certificate.gap < 1.0) and stopped.w.shape[0] == len(LAMS)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4, 9])

@@ -15,9 +15,9 @@ __all__ = ["drive"]
 
 
 class _Progress:
-    """A tqdm bar over passes, or nothing."""
+    """A tqdm bar over passes, or nothing; that of a part goes when the part is done."""
 
-    def __init__(self, show: bool, max_passes: int):
+    def __init__(self, show: bool, max_passes: int, part: bool):
         self.bar = None
         if show:
             try:
@@ -26,7 +26,7 @@ class _Progress:
                 raise ImportError(
                     'progress=True needs tqdm: pip install "jaxopt_svm[cli]"'
                 ) from None
-            self.bar = tqdm(total=max_passes, unit="pass", leave=True)
+            self.bar = tqdm(total=max_passes, unit="pass", leave=not part)
 
     def update(self, loop: Loop) -> None:
         if self.bar is not None:
@@ -65,7 +65,7 @@ def drive(
     loop = Loop(problem, method, key, start, width, after)
     store = checkpoints.Store(checkpoint, problem, method, key, start, moving=part)
     store.resume(loop)
-    bar = _Progress(progress, max_passes)
+    bar = _Progress(progress, max_passes, part)
     stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
     try:
         loop.judge(rtol, atol, max_passes)

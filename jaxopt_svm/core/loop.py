@@ -18,6 +18,7 @@ __all__ = ["NEAR_FLOOR", "Loop", "next_record"]
 
 STALLED = 5  # records without improvement, near the floor, before a lane is called finished
 NEAR_FLOOR = 10.0
+TELLING = 1e-3  # of P: a floor that is larger is that of a poor point
 # lanes are re-packed to these widths, 4 or more: fewer cost hardly less; each is one compilation
 WIDTHS = tuple(sorted({2**k for k in range(2, 12)} | {3 * 2**k for k in range(2, 10)}))
 COMPILATION = 3_000_000  # what one costs, by the count of passes below: about a second
@@ -65,8 +66,8 @@ def _judge(certificate, level, stalled, settled, full, r, rtol, atol, max_passes
     status[r >= max_passes] = Status.MAX_PASSES
     status[full] = Status.CAPACITY
     status[settled] = Status.SETTLED
-    # a gap that still falls is not at its end, whatever the bound of its rounding says
-    near = (stalled >= 1) & (gap <= level)
+    # a gap that still falls is not at its end where the bound of its rounding says nothing
+    near = (gap <= level) & ((stalled >= 1) | (level <= TELLING * np.abs(primal)))
     near |= (stalled >= STALLED) & (gap <= NEAR_FLOOR * level)
     status[near] = Status.PRECISION_FLOOR
     status[gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED

@@ -92,33 +92,36 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
         return known.solution()
     problem = legs.prepare(problem)
     waiting, number = known.status == Status.MAX_PASSES, 0
-    while np.any(waiting):
+
+    def start_of(group) -> Point:
+        ahead.wait("between" if number else "terms", 1, width)
         if number == 0:
-            group = _anchors(ways, lam, waiting, relay.apart)
-            ahead.wait("terms", 1, width)
-            begin = _shared(problem, known, ways, group, width)
-        else:
-            group = _middles(ways, waiting)
-            ahead.wait("between", 1, width)
-            begin = _between(problem, known, ways, waiting, group, width)
-        for k in range(0, len(group), width):
-            some = group[k : k + width]
-            then = drive(
-                lanes.take_lanes(problem, some),
-                legs,
-                *limits,
-                jax.tree.map(lambda x, k=k: x[k : k + width], begin),
-                progress,
-                file(number),
-                part=True,
-                width=width,
-                after=passes,
-            )
-            known.add(some, then, limits, started=number > 0)
-            waiting[some], number = False, number + 1
-            if np.any(then.status == Status.INTERRUPTED):
-                known.status[waiting] = Status.INTERRUPTED
-                return known.solution()
+            return _shared(problem, known, ways, group, width)
+        return _between(problem, known, ways, waiting, group, width)
+
+    try:
+        while np.any(waiting):
+            group = _middles(ways, waiting) if number else _anchors(ways, lam, waiting, relay.apart)
+            begin = start_of(group)
+            for k in range(0, len(group), width):
+                some, part = group[k : k + width], slice(k, k + width)
+                then = drive(
+                    lanes.take_lanes(problem, some),
+                    legs,
+                    *limits,
+                    jax.tree.map(lambda x, part=part: x[part], begin),
+                    progress,
+                    file(number),
+                    part=True,
+                    width=width,
+                    after=passes,
+                )
+                known.add(some, then, limits, started=number > 0)
+                waiting[some], number = False, number + 1
+                if np.any(then.status == Status.INTERRUPTED):
+                    raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        known.status[waiting] = Status.INTERRUPTED
     return known.solution()
 
 
