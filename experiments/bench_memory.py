@@ -6,8 +6,9 @@ had after importing jax and before any data. The promise is
 
     peak of the sweep <= 3 (data + budget),      data: the bytes of the problem's arrays
 
-and the stricter 3 data + budget stands beside it. Three things in a peak are not lanes and are
-measured apart: loading and making the problem (before the sweep), what compiling the programs takes
+and the stricter 3 data + budget stands beside it. The process reads its arrays from a file as they
+are: what a loader of texts leaves behind is not the sweep's. Three things in a peak are not lanes
+and are measured apart: making the problem (before the sweep), what compiling the programs takes
 (the same groups on 200 rows), and what the C library's allocator keeps of what was freed (the same
 sweep with MALLOC_MMAP_THRESHOLD_ at 1 MB, where it gives every large array back). The answer itself
 is a dual point for each lambda, which no budget makes smaller.
@@ -18,11 +19,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sp
 
 import jaxopt_svm as js
 from experiments.budget import each, enough
@@ -61,17 +64,34 @@ def passes_of(method: Any) -> int:
     return max(legs_of(method)[1], default=0) + 2
 
 
-def measured(name: str, loss: str, budget: float, rows: int | None, lanes: int) -> dict[str, Any]:
-    """The child: a sweep, or one in groups of ``lanes`` lanes on the first ``rows`` rows."""
+def stored(name: str, folder: pathlib.Path) -> pathlib.Path:
+    """A data set as arrays in files, for the children."""
+    place = folder / name.replace(":", "_")
+    if not place.exists():
+        data = load(name)
+        place.mkdir()
+        np.save(place / "y.npy", data.y)
+        X = data.X.astype(np.float32)
+        sp.save_npz(place / "X.npz", X) if sp.issparse(X) else np.save(place / "X.npy", X)
+    return place
+
+
+def measured(
+    name: str, loss: str, budget: float, place: str, rows: int | None, lanes: int
+) -> dict[str, Any]:
+    """The child: a sweep, or one in groups of ``lanes`` lanes on some ``rows`` rows."""
     set_up(x64=False, cache=False)  # a program from the disk would not be compiled
     jax.block_until_ready(jnp.zeros(1) + 1)
     before = peak()
-    data = load(name)
-    # a few rows are taken from all over: the first ones may have one label
-    some = slice(None, None, 1 if rows is None else max(1, len(data.y) // rows))
-    X, y = data.X[some].astype(np.float32), data.y[some]
+    files = pathlib.Path(place)
+    sparse = files / "X.npz"
+    X = sp.load_npz(sparse) if sparse.exists() else np.load(files / "X.npy")
+    y = np.load(files / "y.npy")
+    if rows is not None:  # from all over: the first ones may have one label
+        some = slice(None, None, max(1, len(y) // rows))
+        X, y = X[some].copy(), y[some]
     problem = js.make_erm(X, y, loss=LOSSES[loss])
-    del data, X, y
+    del X, y
     made = peak() - before
     problem, method = registry.choose(problem)
     alone = js.Relay(legs_of(method)[0], getattr(method, "passes", ()), lanes=lanes or None)
@@ -102,6 +122,7 @@ def measured(name: str, loss: str, budget: float, rows: int | None, lanes: int) 
 
 def child(
     case: tuple[str, str, float],
+    place: pathlib.Path,
     rows: int | None = None,
     lanes: int = 0,
     environment: dict[str, str] | None = None,
@@ -111,7 +132,7 @@ def child(
         "import json, sys; from experiments import bench_memory as b;"
         "print(json.dumps(b.measured(*json.loads(sys.argv[1]))))"
     )
-    command = [sys.executable, "-c", script, json.dumps([*case, rows, lanes])]
+    command = [sys.executable, "-c", script, json.dumps([*case, str(place), rows, lanes])]
     options = {
         "cwd": ROOT,
         "env": os.environ | (environment or {}),
@@ -119,21 +140,25 @@ def child(
         "text": True,
     }
     done = subprocess.run(command, **options)
-    last = (done.stderr.strip().splitlines() or [""])[-1]
-    if done.returncode and last.startswith("FileNotFoundError"):
-        raise FileNotFoundError(last.removeprefix("FileNotFoundError: "))
     if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
         raise RuntimeError(f"a sweep failed: {last}")
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def main(*, quick: bool = False) -> Found:
+    with tempfile.TemporaryDirectory() as folder:
+        return found_in(pathlib.Path(folder), quick)
+
+
+def found_in(folder: pathlib.Path, quick: bool) -> Found:
+    """Every case, its data in ``folder``."""
     rows: list[dict[str, Any]] = []
     skipped: dict[str, None] = {}
     shown = lambda case: f"{case[0]} {case[1]} {case[2]:g} MB"
     for case in each(SMALL if quick else CASES, label=shown):
         try:
-            rows.append(child(case))
+            rows.append(child(case, stored(case[0], folder)))
         except FileNotFoundError as error:
             skipped[f"skipped: {error}"] = None
     enough(bool(rows))
@@ -143,12 +168,13 @@ def main(*, quick: bool = False) -> Found:
         row["kept"] = row["sweep_mb"] <= row["limit_mb"]
         row["kept_strictly"] = row["sweep_mb"] <= row["strict_mb"]
     case_of = lambda row: (row["data"], row["loss"], row["budget_mb"])
+    at = lambda row: stored(row["data"], folder)
     for row in each(rows, "programs alone,", lambda row: shown(case_of(row))):
-        row["programs_mb"] = child(case_of(row), FEW, row["lanes"])["sweep_mb"]
+        row["programs_mb"] = child(case_of(row), at(row), FEW, row["lanes"])["sweep_mb"]
     for row in each(
         [] if quick else rows, "freed memory given back,", lambda row: shown(case_of(row))
     ):
-        row["given_back_mb"] = child(case_of(row), environment=LARGE)["sweep_mb"]
+        row["given_back_mb"] = child(case_of(row), at(row), environment=LARGE)["sweep_mb"]
     return told(rows, list(skipped))
 
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 LAMS = js.lam_grid(1e-4, 1e-1, 20)
 RELAY = js.Relay((js.SDCA(), js.ALMNewton()), (2,), apart=4.0)
+ALONE = js.Relay((js.ALMNewton(), js.ALMNewton()), (1,), apart=4.0)
 SMOOTH = js.Relay((js.SDCA(), js.Newton()), (2,), apart=4.0)
 
 
@@ -133,9 +134,21 @@ def test_the_trace_of_a_lane_goes_on(grid):
         np.testing.assert_allclose(rows["dual"][-1], grid.certificate.dual[k], rtol=1e-9)
 
 
-def test_two_programs_of_passes_do_it_all():
-    own = problem(n=301)  # of a shape that no other test has
-    assert passes_compiled(lambda: js.sweep(own, LAMS, RELAY, rtol=1e-5)) == 2
+@pytest.mark.parametrize("relay, programs", [(RELAY, 2), (ALONE, 1)])
+def test_one_program_of_passes_for_each_method(relay, programs):
+    own = problem(n=300 + programs)  # of a shape that no other test has
+    assert passes_compiled(lambda: js.sweep(own, LAMS, relay, rtol=1e-5)) == programs
+
+
+def test_one_method_alone(grid):
+    """Its opening runs in the programs of its rounds; a start of the user's is where it begins."""
+    found = js.sweep(problem(), LAMS, ALONE, rtol=1e-5)
+    assert set(found.status) == {"converged"}
+    np.testing.assert_allclose(found.certificate.primal, grid.certificate.primal, rtol=1e-3)
+    point = js.Point(found.w[7], found.dual[7])
+    again = js.sweep(problem(), LAMS, ALONE, rtol=1e-5, start=point)
+    assert again.passes[7] == 0 and again.passes[8] > 0 and set(again.status) == {"converged"}
+    assert np.all(js.sweep(problem(), LAMS, ALONE, rtol=1e-5, start=found).passes == 0)
 
 
 def test_folds_and_classes_have_neighbours_of_their_own():
@@ -163,14 +176,17 @@ def _stopping(monkeypatch, calls: int):
     monkeypatch.setattr(Loop, "advance", until)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 5, 12])
-def test_stopped_anywhere_it_is_all_there_and_goes_on(calls, grid, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "relay, calls", [*((RELAY, k) for k in (1, 2, 5, 12)), *((ALONE, k) for k in (0, 1, 6))]
+)
+def test_stopped_anywhere_it_is_all_there_and_goes_on(relay, calls, grid, tmp_path, monkeypatch):
+    grid = grid if relay is RELAY else js.sweep(problem(), LAMS, relay, rtol=1e-3)
     with monkeypatch.context() as patch:
         _stopping(patch, calls)
-        stopped = js.sweep(problem(), LAMS, RELAY, rtol=1e-3, checkpoint=tmp_path / "sweep")
+        stopped = js.sweep(problem(), LAMS, relay, rtol=1e-3, checkpoint=tmp_path / "sweep")
     assert set(stopped.status) <= {"converged", "interrupted"} and "interrupted" in stopped.status
     assert stopped.w.shape == grid.w.shape and np.all(np.isfinite(stopped.certificate.gap))
-    resumed = js.sweep(problem(), LAMS, RELAY, rtol=1e-3, checkpoint=tmp_path / "sweep")
+    resumed = js.sweep(problem(), LAMS, relay, rtol=1e-3, checkpoint=tmp_path / "sweep")
     for one, other in zip(jax.tree.leaves(resumed.point), jax.tree.leaves(grid.point)):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(resumed.trace.gap, grid.trace.gap)

@@ -41,6 +41,7 @@ __all__ = [
     "started",
     "take_lanes",
     "updated",
+    "widened",
 ]
 
 
@@ -134,6 +135,13 @@ def picked(tree, slots):
         return jax.device_put(np.asarray(x)[slots]) if _on_cpu(x) else x[slots]
 
     return jax.tree.map(one, tree)
+
+
+def widened(x, shape: tuple[int, ...]):
+    """x with more axes in front. On a CPU by numpy as well."""
+    if isinstance(x, np.ndarray) or _on_cpu(x):
+        return np.broadcast_to(np.asarray(x), shape)
+    return jnp.broadcast_to(x, shape)
 
 
 def _on_cpu(x: Any) -> bool:

@@ -9,7 +9,6 @@ import sys
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import jaxlib
 import numpy as np
 from jax import lax
@@ -23,6 +22,7 @@ from jaxopt_svm.core.lanes import (
     passes,
     picked,
     started,
+    widened,
 )
 from jaxopt_svm.core.protocols import Certificate, Method, Point
 from jaxopt_svm.mesh.axes import LANES, size
@@ -44,6 +44,7 @@ __all__ = [
     "retired",
     "runs_of",
     "shapes",
+    "spread",
     "take",
     "terms",
 ]
@@ -130,7 +131,7 @@ def begin(problem, method, start):
     state = _start(problem, method, start)
     wanted = shapes(problem, method, start).best
     best = _forgotten(jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), wanted))
-    given = None if start is None else _spread(start, Point(wanted.w, wanted.dual))
+    given = None if start is None else spread(start, Point(wanted.w, wanted.dual))
     if given is not None:
         best, found = certifier(problem)(problem, best, given)
         if getattr(method, "keeps", False):
@@ -138,7 +139,7 @@ def begin(problem, method, start):
     return state, *certifier(problem)(problem, best, _claim(problem, method, state))
 
 
-def _spread(start: Point, wanted: Point) -> Point | None:
+def spread(start: Point, wanted: Point) -> Point | None:
     """A start for every lane, or None where points of the method have other shapes."""
     if jax.tree.structure(start) != jax.tree.structure(wanted):
         return None
@@ -146,8 +147,8 @@ def _spread(start: Point, wanted: Point) -> Point | None:
     start = jax.tree.map(lambda x: x if isinstance(x, jax.Array) else np.asarray(x), start)
     if not all(jax.tree.leaves(jax.tree.map(fits, start, wanted))):
         return None
-    spread = lambda x, like: x if x.shape == like.shape else jnp.broadcast_to(x, like.shape)
-    return jax.tree.map(spread, start, wanted)
+    one = lambda x, like: x if x.shape == like.shape else widened(x, like.shape)
+    return jax.tree.map(one, start, wanted)
 
 
 def carried(problem, point: Point) -> Point:

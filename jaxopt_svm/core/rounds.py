@@ -78,17 +78,23 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
     lam = np.asarray(problem.lam, np.float64)
     anchors = sum(len(far_apart(lam[way], None, relay.apart)) for way in ways)
     width = min(size, max(FEWEST, anchors))
+    together = width if _same_program(first, later[0]) else min(size, len(lam))
     ahead = Ahead()
-    ahead.begin(problem, first, 0, min(size, len(lam)), "passes")
+    ahead.begin(problem, first, 0, together, "passes")
     ahead.begin(problem, later[0], 1, width, "terms", "passes", "points", "between")
     file = lambda k: None if checkpoint is None else f"{checkpoint}.{k}"
 
-    opening = limits._replace(max_passes=passes)
-    if size >= len(lam):
-        known = Known(drive(problem, first, *opening, start, progress, file("first"), part=True))
+    begun = (limits._replace(max_passes=passes), start, progress, file("first"))
+    if _same_program(first, later[0]):
+        known = Known(_in_width(problem, first, width, *begun))
+    elif size >= len(lam):
+        known = Known(drive(problem, first, *begun[0], *begun[1:], part=True))
     else:
-        known = Known(in_groups(problem, first, size, opening, start, progress, file("first")))
-    if passes == limits.max_passes or np.any(known.status == Status.INTERRUPTED):
+        known = Known(in_groups(problem, first, size, *begun))
+    if np.any(known.status == Status.INTERRUPTED):
+        known.status[known.status == Status.MAX_PASSES] = Status.INTERRUPTED
+        return known.solution()
+    if passes == limits.max_passes:
         return known.solution()
     problem = legs.prepare(problem)
     waiting, number = known.status == Status.MAX_PASSES, 0
@@ -123,6 +129,26 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
     except KeyboardInterrupt:
         known.status[waiting] = Status.INTERRUPTED
     return known.solution()
+
+
+def _same_program(one: Any, other: Any) -> bool:
+    return jax.tree.structure(one) == jax.tree.structure(other)
+
+
+def _in_width(problem, method, width: int, limits: Limits, start, progress, checkpoint) -> Solution:
+    """All lanes from a start of their own or in common, in programs of the width of the rounds."""
+    every, best = np.arange(len(problem.lam)), programs.shapes(problem, method).best
+    start = lanes.one_lane(problem).origin() if start is None else getattr(start, "point", start)
+    start = programs.spread(start, Point(best.w, best.dual))
+    found: list[Solution] = []
+    for k in range(0, len(every), width):
+        part, file = slice(k, k + width), None if checkpoint is None else f"{checkpoint}.{k}"
+        some, begin = lanes.take_lanes(problem, every[part]), lanes.picked(start, every[part])
+        more = {"part": True, "width": width}
+        found.append(drive(some, method, *limits, begin, progress, file, **more))
+        if np.any(found[-1].status == Status.INTERRUPTED):
+            limits = limits._replace(max_passes=0)  # the others as they start
+    return in_order(found, every)
 
 
 def _anchors(ways, lam, waiting, apart: float) -> np.ndarray:
