@@ -112,7 +112,7 @@ class Method(Protocol[State]):
       prepare(problem) -> problem       made on the host before anything compiles
       aim(problem, state, samples)      the samples of a pass, by what the state knows (once a pass)
       walk_pass(problem, state, drawn)  the steps of a pass, where a batch has better than vmap
-      kernels = "small" or "plain"      how its passes are compiled (core/lanes.py)
+      kernels = "small" or "plain"      how its passes are compiled (core/programs.py)
       counted(state) -> Spent           totals so far, where the cost of a pass is not constant
       certified_every                   most passes between two certificates; an iteration is dear
       keeps = True                      its first point is the start as it was given

@@ -20,7 +20,7 @@ class Visits:
     sampling: Any
     block: int
     scales = True  # False: visits only ever add rows to vectors
-    kernels = "small"  # see core/lanes.py
+    kernels = "small"  # see core/programs.py
 
     def prepare(self, problem) -> Any:
         """What the sampling wants: tiles."""

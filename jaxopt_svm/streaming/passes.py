@@ -1,4 +1,4 @@
-r"""Passes by chunks: what core/lanes.py does for rows in memory, for rows on disk.
+r"""Passes by chunks: what core/programs.py does for rows in memory, for rows on disk.
 
 Pass r takes the pages in the order drawn from ``fold_in(key, r)``; within a chunk the method draws
 and makes its visits as it would on a small problem of its own, with the vectors (abar, w) handed

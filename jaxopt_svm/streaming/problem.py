@@ -97,7 +97,7 @@ class Streamed:
 
     @property
     def runs(self):
-        """How passes are made: by chunks, in place of core/lanes.py."""
+        """How passes are made: by chunks, in place of core/programs.py."""
         from jaxopt_svm.streaming import passes
 
         return passes

@@ -34,7 +34,7 @@ class NewtonIterations(Iterations):
 
     work = 5.0
     certified_every = 1  # an iteration is dear, so each is certified
-    kernels = "plain"  # see core/lanes.py
+    kernels = "plain"  # see core/programs.py
 
     def counted(self, state: Any) -> Spent:
         return Spent(state.work, jnp.zeros_like(state.work), state.iterations)
