@@ -390,8 +390,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--labels", metavar="FILE", help="the labels (.npy) that go with rows in a .npy file")
     add("--scratch", metavar="FOLDER", help="for a copy of such rows in random order: fewer passes "
         "if the file is sorted, and no parsing after the first")  # fmt: skip
-    add("--checkpoint", metavar="FILE", help="written at every record; if it is there, the sweep "
-        "goes on from it, on any number of devices")  # fmt: skip
+    add("--checkpoint", metavar="FILE", help="written at every record, for parts with a "
+        "number behind it; if it is there, the sweep goes on from it, on any devices")  # fmt: skip
     distributed.add_options(sweep.add_argument_group("several devices or machines").add_argument)
     sweep.set_defaults(run=_sweep)
 

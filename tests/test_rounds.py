@@ -208,6 +208,66 @@ def test_stopped_between_two_rounds_nothing_is_lost(where, statuses, monkeypatch
     assert np.all(stopped.certificate.gap < 1.0) and stopped.w.shape[0] == len(LAMS)
 
 
+@pytest.mark.parametrize("method", [RELAY, js.SDCA()])
+@pytest.mark.parametrize("nth", range(1, 6))
+def test_stopped_while_lanes_are_packed_none_is_taken_for_another(method, nth, monkeypatch):
+    take, calls = programs.take, iter(range(1, 10**6))
+
+    def stop(*arguments):
+        if next(calls) == nth:
+            raise KeyboardInterrupt
+        return take(*arguments)
+
+    own = problem()
+    monkeypatch.setattr(programs, "take", stop)
+    stopped = js.sweep(own, LAMS, method, rtol=1e-4)
+    assert "interrupted" in stopped.status and len(stopped.status) == len(LAMS)
+    for k, lam in enumerate(LAMS):
+        again = own.with_lam(lam).certificate(jax.tree.map(lambda x, k=k: x[k], stopped.point))
+        np.testing.assert_allclose(again.gap, stopped.certificate.gap[k], atol=1e-9)
+
+
+GROUPS = js.Relay((js.SDCA(),), (), lanes=4)
+
+
+@pytest.mark.parametrize(
+    "where, nth", [("advance", 2), ("advance", 60), ("begin", 2), ("begin", 5)]
+)
+@pytest.mark.parametrize("drive", ["sweep", "path"])
+def test_groups_that_were_not_reached_are_there_too(where, drive, nth, monkeypatch, grid):
+    """Stopped in a group, or before it has begun."""
+    original, calls = getattr(programs, where), iter(range(1, 10**6))
+
+    def stop(*arguments):
+        if next(calls) == nth:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    own = problem()
+    solve = (
+        (lambda: js.sweep(own, LAMS, GROUPS, rtol=1e-3))
+        if drive == "sweep"
+        else (lambda: js.path(own, LAMS, js.SDCA(), rtol=1e-3))
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(programs, where, stop)
+        stopped = solve()
+    np.testing.assert_allclose(stopped.lam, LAMS)
+    assert set(stopped.status) == {"converged", "interrupted"} or (where, nth) == ("advance", 2)
+    assert stopped.status[-1] == "interrupted" and np.all(stopped.certificate.gap < 1.0)
+    best = np.asarray(grid.certificate.primal)
+    done = stopped.status == "converged"
+    assert np.all(np.abs(stopped.certificate.primal[done] - best[done]) <= 2e-3 * best[done])
+
+
+@pytest.mark.parametrize("method", [RELAY, ALONE, GROUPS, js.SDCA()])
+def test_a_checkpoint_serves_a_tighter_tolerance(method, tmp_path):
+    """Lanes that are done for the looser one go on, and nobody says converged who is not."""
+    for rtol in (1e-1, 1e-3, 1e-1):
+        found = js.sweep(problem(), LAMS, method, rtol=rtol, checkpoint=tmp_path / "sweep")
+        assert set(found.status) == {"converged"} and np.all(found.relative_gap <= rtol)
+
+
 @pytest.mark.parametrize("most", [1, 2, 4, 9])
 def test_a_budget_of_passes_is_kept_and_can_be_raised(most, grid, tmp_path):
     short = js.sweep(
@@ -227,6 +287,8 @@ def test_a_budget_of_memory_makes_narrower_rounds(grid):
     assert set(narrow.status) == {"converged"}
     best = np.asarray(grid.certificate.primal)
     np.testing.assert_allclose(narrow.certificate.primal, best, rtol=1e-3)
+    # lanes that are far apart are not called between others, whichever part they were in
+    assert not [name for name in narrow.method[[0, -1]] if "between" in name]
 
 
 @pytest.mark.parametrize("lams", [[0.1], [1e-4], [0.1, 0.1], [1e-4, 1e-4, 1e-4], [1.0, 1e-5]])
@@ -240,6 +302,70 @@ def test_a_start_is_used_and_counts():
     whole = js.sweep(own, LAMS, RELAY, rtol=1e-6)
     again = js.sweep(own, LAMS, RELAY, rtol=1e-5, start=whole)
     assert np.all(again.passes == 0)
+
+
+@pytest.mark.parametrize("method", [RELAY, ALONE, GROUPS])
+def test_a_start_for_each_lane_or_for_all_in_any_form(method):
+    own = problem(intercept="free") if method is ALONE else problem()
+    small = js.make_erm(*(np.asarray(x, np.float32) for x in (own.rows.X[:, :5], own.y)))
+    whole = js.sweep(small, LAMS, method, rtol=1e-4)
+    assert np.all(js.sweep(small, LAMS, method, rtol=2e-4, start=whole).passes == 0)
+    if method is not GROUPS:  # SDCA makes nothing of w
+        alone = js.Point(np.asarray(whole.w, np.float64), None)
+        again = js.sweep(small, LAMS, method, rtol=2e-4, start=alone)
+        assert again.passes.sum() <= 0.8 * whole.passes.sum()
+        assert set(again.status) == {"converged"}
+    one = js.Point(np.asarray(whole.w[7], np.float64), np.asarray(whole.dual[7], np.float64))
+    again = js.sweep(small, LAMS, method, rtol=2e-4, start=one)
+    assert again.passes[7] == 0 or method is GROUPS  # where a group starts from the one before
+    assert set(again.status) == {"converged"}
+
+
+def test_losses_that_are_lanes():
+    parts = [problem(loss=js.SmoothHinge(mu), lam=0.01) for mu in (0.1, 1.0)]
+    found = js.solve(js.stacked(parts), rtol=1e-5)
+    for k, part in enumerate(parts):
+        alone = js.solve(part, rtol=1e-7)
+        gap = float(found.certificate.primal[k] - alone.certificate.primal)
+        assert found.status[k] == "converged" and abs(gap) <= 1e-5
+
+
+@pytest.mark.parametrize("options", [{"intercept": "free"}, {"loss": js.Softmax()}])
+def test_a_point_without_w_is_feasible_and_the_best_multiple(options):
+    X, y = np.zeros((10, 1)), np.array([1.0] * 9 + [-1.0])
+    own = js.make_erm(X, y, **options)
+    alpha = np.asarray(own.origin().dual) + own.y
+    found = own.certificate(js.Point(None, alpha))
+    assert found.primal >= js.solve(own, rtol=1e-6).certificate.dual - 1e-9
+    other = js.make_erm(*toy.matrix(), **options)
+    start = js.Point(None, 0.1 * np.asarray(other.y, np.float64))
+    whole = other.complete(start)
+    values = [other.primal(t * whole.w) for t in (0.9, 1.0, 1.1)]
+    assert values[1] <= min(values) + 1e-9
+    assert js.solve(other, rtol=1e-5, start=start).status == "converged"
+    assert set(js.sweep(other, [0.1, 1.0], rtol=1e-5, start=start).status) == {"converged"}
+
+
+def test_rows_at_an_end_of_their_domain_do_not_spoil_a_segment():
+    """The slope of the entropy is not finite there."""
+    own = problem(loss=js.Logistic(), lam=0.01)
+    y = np.asarray(own.y)
+    a, b = (js.solve(own.with_lam(lam), rtol=1e-8).point for lam in (0.1, 0.001))
+    free = np.arange(len(y)) > 3
+    ends = [js.Point(x.w, np.where(free, x.dual, 0.0)) for x in (a, b)]
+    found = own.between(*ends)
+    values = [float(own.dual(end.dual)) for end in (*ends, found)]
+    assert values[2] > max(values[:2]) + 1e-6
+    carried = own.with_lam(0.05).carried(ends[0])
+    assert float(np.max(carried.dual / np.where(ends[0].dual == 0, 1, ends[0].dual))) > 0.1
+
+
+def test_programs_are_made_in_the_precision_of_the_caller():
+    """Threads have one of their own: nothing is compiled for nobody."""
+    X, y = (x.astype(np.float32) for x in toy.matrix(n=311))
+    with jax.enable_x64(False):
+        own = js.make_erm(X, y)
+        assert passes_compiled(lambda: js.sweep(own, LAMS, RELAY, rtol=1e-3)) == 2
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_every_lane_is_certified_with_one_program(monkeypatch):
     passes: Any = programs.program(METHOD)
     before = passes._cache_size()
     grid = js.sweep(problem, LAMS, METHOD, rtol=1e-5)
-    assert len(listings) == 2 and passes._cache_size() == before + 1
+    assert len(listings) == 3 and passes._cache_size() == before + 1
     assert set(grid.status) == {"converged"}
     plain = js.sweep(problem, LAMS, js.SDCA(js.Tiles()), rtol=1e-5)
     np.testing.assert_allclose(grid.certificate.primal, plain.certificate.primal, rtol=1e-5)
@@ -154,3 +154,15 @@ def test_it_resumes_bit_for_bit(tmp_path, monkeypatch):
 def test_what_it_refuses(method, problem, message):
     with pytest.raises(ValueError, match=message):
         js.solve(js.make_erm(X, Y, **problem), method)
+
+
+def test_a_list_is_made_when_it_is_said():
+    at = [r for r in range(1, 300) if METHOD.next_choice(r - 1) == r]
+    assert at == [4, 8, 16, 32, 64, 128, 256]
+
+
+def test_a_row_that_fills_a_tile_by_itself():
+    X = sp.csr_matrix(np.vstack([np.ones((1, 900)), np.eye(399, 900)]))
+    rows = js.prepare(js.make_erm(X, np.resize([1.0, -1.0], 400)), METHOD).rows
+    assert int(listed(rows, np.array([0])).count) >= 1
+    np.testing.assert_array_equal(listed(rows, np.array([0])).list_index[0, 0], 0)

@@ -6,6 +6,7 @@ import pytest
 
 import jaxopt_svm as js
 from jaxopt_svm.core.programs import runs_of
+from jaxopt_svm.problems import erm
 from jaxopt_svm.streaming.pages import COPIES, Pages
 from jaxopt_svm.streaming.sources import Table
 from tests import toy
@@ -65,6 +66,22 @@ POINTS = [
     ("map", {"intercept": "penalised", "memory": 1900, "regularizer": js.ElasticNet(0.1)}),
     ("wide copy", {"intercept": "penalised"}),
 ]
+
+
+def test_chunks_are_summed_block_after_block(data, monkeypatch):
+    """As those of many rows are: c and n are those of the whole, the rows are not."""
+    for name, value in (("MANY", 4), ("EXAMPLES", 8), ("UNIT", 1)):
+        monkeypatch.setattr(erm, name, value)
+    problem, referee = made("npy", data, memory=1700)
+    rng = np.random.default_rng(2)
+    point = js.Point(rng.normal(size=D), rng.random(N) * referee.y)
+    jax.clear_caches()
+    found = problem.certificate(point)
+    monkeypatch.undo()
+    wanted = referee.certificate(point)
+    jax.clear_caches()
+    for name in found._fields:
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind, options", POINTS, ids=[kind for kind, _ in POINTS])

@@ -40,7 +40,7 @@ class Ahead:
         for kind in kinds:
             name = _name(kind, problem, method)
             if name not in _known:
-                _known[name] = _threads.submit(KINDS[kind], problem, method)
+                _known[name] = _threads.submit(_in_precision, name[0], kind, problem, method)
         for kind in KINDS:  # also what was ordered before: a part of a solve is a later leg of it
             name = _name(kind, problem, method)
             if name in _known:
@@ -53,9 +53,15 @@ class Ahead:
             job.exception()  # if it failed, the call that needs it says how
 
 
+def _in_precision(x64: bool, kind: str, problem: Any, method: Any) -> None:
+    """A thread has a precision of its own; a program of another one would serve nobody."""
+    with jax.enable_x64(x64):
+        KINDS[kind](problem, method)
+
+
 def _name(kind: str, problem: Any, method: Any) -> Any:
     leaves, structure = jax.tree.flatten((problem, method))
-    return kind, structure, tuple(map(_shape, leaves))
+    return jax.config.read("jax_enable_x64"), kind, structure, tuple(map(_shape, leaves))
 
 
 def _shape(leaf: Any) -> tuple[Any, ...]:

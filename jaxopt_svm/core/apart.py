@@ -4,6 +4,7 @@ import itertools
 import math
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxopt_svm.core.lanes import lane_fields
@@ -14,7 +15,8 @@ __all__ = ["chains", "far_apart", "middles", "neighbours"]
 def chains(problem: Any) -> list[np.ndarray]:
     """The lanes that differ in lam alone, from the largest lam down, for each such set."""
     lam = np.asarray(problem.lam)
-    others = [np.asarray(getattr(problem, f)) for f in lane_fields(problem) if f != "lam"]
+    fields = [getattr(problem, f) for f in lane_fields(problem) if f != "lam"]
+    others = [np.asarray(x) for x in jax.tree.leaves(fields)]
     sets: dict[tuple[bytes, ...], list[int]] = {}
     for k in np.argsort(-lam, kind="stable").tolist():
         sets.setdefault(tuple(x[k].tobytes() for x in others), []).append(k)

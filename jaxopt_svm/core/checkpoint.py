@@ -62,11 +62,19 @@ class Store:
     """Where a loop is written to and resumed from; does nothing without a path.
 
     moving: the start is what other parts of the solve have found so far. A file begun from another
-    one is begun anew, since those parts have gone on in the meantime.
+    one is begun anew, since those parts have gone on in the meantime. varying: which lanes these
+    are depends on them too; a file of others is begun anew as well.
     """
 
-    def __init__(self, path: str | os.PathLike | None, problem: Any, *others: Any, moving=False):
-        self.path = None if path is None else pathlib.Path(path)
+    def __init__(
+        self,
+        path: str | os.PathLike | None,
+        problem: Any,
+        *others: Any,
+        moving: bool = False,
+        varying: bool = False,
+    ):
+        self.path, self.varying = None if path is None else pathlib.Path(path), varying
         if self.path is None:
             return
         folder = self.path.parent
@@ -110,6 +118,8 @@ class Store:
             raise ValueError(f"checkpoint: {self.path} must be a file that all processes see")
         arrays = open_npz(self.path, "checkpoint")
         if str(arrays["fingerprint"]) not in (self.fingerprint, self.older):
+            if self.varying:
+                return
             raise ValueError(
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "
                 "name another file or delete this one"

@@ -11,7 +11,15 @@ from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.solution import Solution, Status, Unreadable
 
-__all__ = ["drive"]
+__all__ = ["Stopped", "drive"]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in a part of a solve, with what that part has found."""
+
+    def __init__(self, solution: Solution):
+        super().__init__()
+        self.solution = solution
 
 
 class _Progress:
@@ -57,14 +65,18 @@ def drive(
 ) -> Solution:
     """Solve one problem or a batch, whose lam has a leading axis.
 
-    part: of a larger solve. width: lanes of its programs, if more than the batch has. after: passes
-    that the lanes have behind them; they count.
+    part: of a larger solve; Ctrl-C is then raised again, with what there is. width: lanes of its
+    programs, if more than the batch has. after: passes that the lanes have behind them; they count.
     """
     key = jax.random.key(0) if key is None else key
     start = getattr(start, "point", start)
     loop = Loop(problem, method, key, start, width, after)
-    store = checkpoints.Store(checkpoint, problem, method, key, start, moving=part)
+    others = {"moving": part, "varying": after > 0}
+    store = checkpoints.Store(checkpoint, problem, method, key, start, **others)
     store.resume(loop)
+    if loop.stopped_above(rtol, atol):  # a file of a looser tolerance: on from its points
+        loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
+        loop = Loop(problem, method, key, loop.solution(problem, again=False).point, width, after)
     bar = _Progress(progress, max_passes, part)
     stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
     try:
@@ -80,7 +92,9 @@ def drive(
         return loop.solution(problem, again=not part)
     except KeyboardInterrupt:
         stop()
-        return loop.solution(problem, again=not part)
+        if part:
+            raise Stopped(loop.solution(problem, again=False)) from None
+        return loop.solution(problem)
     except Unreadable as error:
         stop()
         raise error.after(loop.solution(problem, again=False), store.path) from None

@@ -241,8 +241,9 @@ def certified(problem, best: Best, point: Point) -> tuple[Best, Certificate]:
 
 def has_lanes(problem, start: Point) -> bool:
     """Whether a start has one entry for each lane, rather than one for all."""
-    rank = lambda w: jnp.ndim(jax.tree.leaves(w)[0])
-    return rank(start.w) > rank(jax.eval_shape(lambda: one_lane(problem).origin().w))
+    part = "dual" if start.w is None else "w"
+    rank = lambda point: jnp.ndim(jax.tree.leaves(getattr(point, part))[0])
+    return rank(start) > rank(jax.eval_shape(lambda: one_lane(problem).origin()))
 
 
 def passes(problem, method, state, key, first, count):

@@ -163,6 +163,13 @@ class Loop:
         status = _judge(now, *facts, self.r, rtol, atol, max_passes)
         self.stop(status)
 
+    def stopped_above(self, rtol: float, atol: float) -> bool:
+        """Whether a lane that converged would not have, by a tolerance that is tighter now."""
+        pairs = zip(self.stored, self.status)
+        done = [best for best, status in pairs if best is not None and status == Status.CONVERGED]
+        value = lambda best: (best.primal_value, best.primal_value - best.dual_value)
+        return any(gap > atol + rtol * abs(primal) for primal, gap in map(value, done))
+
     def _level(self, ids) -> np.ndarray:
         """Of rounding: the lesser floor of now and of the record that the best dual value is from.
         A poor alpha has a large one, which says nothing of what is possible."""
@@ -204,8 +211,9 @@ class Loop:
         width = width or len(self.lanes)
         # lanes still packed with finished ones simply run on; nothing reads the finished
         slots = np.concatenate([going, np.full(width - going.size, going[-1])])
-        self.lanes, self.active = self.lanes[slots], going.size
-        self.state, self.best = self.runs.take((self.state, self.best), slots, self.mesh)
+        moved = self.runs.take((self.state, self.best), slots, self.mesh)
+        # all at once: stopped in between, lanes would be taken for others
+        self.lanes, self.active, (self.state, self.best) = self.lanes[slots], going.size, moved
         self.problem = lanes.placed(self.whole, self.lanes)
 
     def _goes_on(self) -> bool:
@@ -265,6 +273,8 @@ class Loop:
             getattr(self.method, "certified_every", limits[0]),
             *(e - self.r for e in self._end()),
         ]
+        if hasattr(self.method, "next_choice"):
+            limits += [self.method.next_choice(self.r - self.begun) - (self.r - self.begun)]
         return min(limits)
 
     def _end(self) -> tuple[int, ...]:

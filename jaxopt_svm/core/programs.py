@@ -132,11 +132,11 @@ def begin(problem, method, start):
     wanted = shapes(problem, method, start).best
     best = _forgotten(jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), wanted))
     given = None if start is None else spread(start, Point(wanted.w, wanted.dual))
+    if given is None or not getattr(method, "keeps", False):
+        best, found = certifier(problem)(problem, best, _claim(problem, method, state))
     if given is not None:
         best, found = certifier(problem)(problem, best, given)
-        if getattr(method, "keeps", False):
-            return state, best, found
-    return state, *certifier(problem)(problem, best, _claim(problem, method, state))
+    return state, best, found
 
 
 def spread(start: Point, wanted: Point) -> Point | None:

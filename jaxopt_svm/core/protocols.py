@@ -122,8 +122,9 @@ class Method(Protocol[State]):
                                         state with zeros; None ends the lane
       retire(state, gone) -> state      where lanes run one after the other: slots that are ``gone``
                                         (a mask) cost nothing from now on
-      chosen(problem, state, r)         after pass r, on the host: numbers of rows, or None, and
-      arranged(problem, rows)           the problem arranged by them, in the same shapes
+      chosen(problem, state, r)         after pass r, on the host: numbers of rows, or None,
+      arranged(problem, rows)           the problem arranged by them, in the same shapes, and
+      next_choice(r)                    the first pass after r that it wants to choose after
       holding(start) -> method          the same with the capacity that a start asks for
     """
 

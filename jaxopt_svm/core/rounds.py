@@ -14,6 +14,7 @@ more than a coarse one. All rounds after the opening run in programs of one widt
 of its own beside lam, such as the weights of a fold, its neighbours have too.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -22,7 +23,7 @@ import numpy as np
 from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
-from jaxopt_svm.core.drive import drive
+from jaxopt_svm.core.drive import Stopped, drive
 from jaxopt_svm.core.groups import in_order, keeping
 from jaxopt_svm.core.known import Known
 from jaxopt_svm.core.protocols import Point
@@ -45,29 +46,66 @@ class Limits(NamedTuple):
 
 def solve_batch(problem, method, size, limits: Limits, start, progress, checkpoint) -> Solution:
     """Solve a batch, at most ``size`` lanes at a time."""
+    given = (limits, start, progress, checkpoint)
     asked = isinstance(method, Relay) and method.apart is not None
     if asked and hasattr(problem, "between") and lanes.mesh_of(problem) is None:
-        return in_rounds(problem, method, size, limits, start, progress, checkpoint)
+        return in_rounds(problem, method, size, *given)
     if size >= len(problem.lam):
-        return drive(problem, method, *limits, start, progress, checkpoint)
-    return in_groups(problem, method, size, limits, start, progress, checkpoint)
+        return drive(problem, method, *limits, *given[1:])
+    return in_groups(problem, method, size, *given)
 
 
-def in_groups(problem, method, size, limits: Limits, start, progress, checkpoint) -> Solution:
-    """``size`` lanes at a time, from the largest lam down; one alone needs no batch."""
-    order = np.argsort(-np.asarray(problem.lam), kind="stable")
+def in_groups(
+    problem, method, size, limits: Limits, start, progress, checkpoint, width: int = 0
+) -> Solution:
+    """``size`` lanes at a time, from the largest lam down; one alone needs no batch.
+
+    A start for each lane is where it begins, one in common where the first group does. width: as in
+    ``drive``. After Ctrl-C the lanes that were not reached are certified as they would have begun.
+    """
+    order, start = (
+        np.argsort(-np.asarray(problem.lam), kind="stable"),
+        getattr(start, "point", start),
+    )
+    own = start is not None and lanes.has_lanes(problem, start)
     found: list[Solution] = []
-    for k in range(0, len(order), size):
+    stopped = False
+
+    def group(k: int, start, stopped: bool) -> Solution:
+        part = order[k] if size == 1 else order[k : k + size]
+        some = lanes.take_lanes(problem, part)
+        begin = programs.take(start, part) if own else start
+        if found and not own:
+            begin = programs.carried(some, start)
+        if stopped:
+            none = limits._replace(max_passes=0)
+            return _interrupted(drive(some, method, *none, begin, False, None, width=width))
         file = None if checkpoint is None else f"{checkpoint}.{k // size}"
-        some = lanes.take_lanes(problem, order[k] if size == 1 else order[k : k + size])
-        start = start if not found else programs.carried(some, start)
         with keeping(found, lambda groups: in_order(groups, order)):
-            found.append(drive(some, method, *limits, start, progress, file, part=True))
-        if np.any(found[-1].status == Status.INTERRUPTED):
-            break
-        point = found[-1].point
-        start = point if size == 1 else jax.tree.map(lambda x: x[-1], point)
+            more = {"part": True, "width": width}
+            return drive(some, method, *limits, begin, progress, file, **more)
+
+    for k in range(0, len(order), size):
+        try:
+            then = group(k, start, stopped)
+        except Stopped as pressed:
+            then, stopped = pressed.solution, True
+        except KeyboardInterrupt:  # this group had not begun
+            if stopped or not found:
+                raise
+            then, stopped = group(k, start, True), True
+        found.append(then)
+        if not own:
+            start = then.point if size == 1 else jax.tree.map(lambda x: x[-1], then.point)
+    if stopped:
+        raise Stopped(in_order(found, order))
     return in_order(found, order)
+
+
+def _interrupted(solution: Solution) -> Solution:
+    """The same, where what ran out of passes had none to take."""
+    status = np.where(solution.status == Status.MAX_PASSES, Status.INTERRUPTED, solution.status)
+    return dataclasses.replace(solution, status=status if status.ndim else status.item())
 
 
 def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint) -> Solution:
@@ -85,18 +123,17 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
     file = lambda k: None if checkpoint is None else f"{checkpoint}.{k}"
 
     begun = (limits._replace(max_passes=passes), start, progress, file("first"))
-    if _same_program(first, later[0]):
-        known = Known(_in_width(problem, first, width, *begun))
-    elif size >= len(lam):
-        known = Known(drive(problem, first, *begun[0], *begun[1:], part=True))
-    else:
-        known = Known(in_groups(problem, first, size, *begun))
-    if np.any(known.status == Status.INTERRUPTED):
-        known.status[known.status == Status.MAX_PASSES] = Status.INTERRUPTED
-        return known.solution()
+    try:
+        if _same_program(first, later[0]):
+            known = Known(_in_width(problem, first, width, *begun))
+        elif size >= len(lam):
+            known = Known(drive(problem, first, *begun[0], *begun[1:], part=True))
+        else:
+            known = Known(in_groups(problem, first, size, *begun))
+    except Stopped as pressed:
+        raise Stopped(_interrupted(pressed.solution)) from None
     if passes == limits.max_passes:
         return known.solution()
-    problem = legs.prepare(problem)
     waiting, number = known.status == Status.MAX_PASSES, 0
 
     def start_of(group) -> Point:
@@ -106,26 +143,25 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
         return _between(problem, known, ways, waiting, group, width)
 
     try:
+        problem = legs.prepare(problem)
         while np.any(waiting):
-            group = _middles(ways, waiting) if number else _anchors(ways, lam, waiting, relay.apart)
+            inside = number > 0
+            group = _middles(ways, waiting) if inside else _anchors(ways, lam, waiting, relay.apart)
             begin = start_of(group)
             for k in range(0, len(group), width):
                 some, part = group[k : k + width], slice(k, k + width)
-                then = drive(
-                    lanes.take_lanes(problem, some),
-                    legs,
-                    *limits,
-                    jax.tree.map(lambda x, part=part: x[part], begin),
-                    progress,
-                    file(number),
-                    part=True,
-                    width=width,
-                    after=passes,
-                )
-                known.add(some, then, limits, started=number > 0)
+                lane = lanes.take_lanes(problem, some)
+                mine = jax.tree.map(lambda x, part=part: x[part], begin)
+                more = {"part": True, "width": width, "after": passes}
+                stopped = None
+                try:
+                    then = drive(lane, legs, *limits, mine, progress, file(number), **more)
+                except Stopped as pressed:
+                    then, stopped = pressed.solution, pressed
+                known.add(some, then, limits, started=inside)
                 waiting[some], number = False, number + 1
-                if np.any(then.status == Status.INTERRUPTED):
-                    raise KeyboardInterrupt
+                if stopped is not None:
+                    raise stopped
     except KeyboardInterrupt:
         known.status[waiting] = Status.INTERRUPTED
     return known.solution()
@@ -135,20 +171,13 @@ def _same_program(one: Any, other: Any) -> bool:
     return jax.tree.structure(one) == jax.tree.structure(other)
 
 
-def _in_width(problem, method, width: int, limits: Limits, start, progress, checkpoint) -> Solution:
+def _in_width(problem, method, width: int, limits: Limits, start, *rest) -> Solution:
     """All lanes from a start of their own or in common, in programs of the width of the rounds."""
-    every, best = np.arange(len(problem.lam)), programs.shapes(problem, method).best
+    best = programs.shapes(problem, method).best
     start = lanes.one_lane(problem).origin() if start is None else getattr(start, "point", start)
-    start = programs.spread(start, Point(best.w, best.dual))
-    found: list[Solution] = []
-    for k in range(0, len(every), width):
-        part, file = slice(k, k + width), None if checkpoint is None else f"{checkpoint}.{k}"
-        some, begin = lanes.take_lanes(problem, every[part]), lanes.picked(start, every[part])
-        more = {"part": True, "width": width}
-        found.append(drive(some, method, *limits, begin, progress, file, **more))
-        if np.any(found[-1].status == Status.INTERRUPTED):
-            limits = limits._replace(max_passes=0)  # the others as they start
-    return in_order(found, every)
+    spread = programs.spread(start, Point(best.w, best.dual))
+    begin = start if spread is None else spread
+    return in_groups(problem, method, width, limits, begin, *rest, width=width)
 
 
 def _anchors(ways, lam, waiting, apart: float) -> np.ndarray:

@@ -13,7 +13,7 @@ its whole carry, and a lax.cond on "time to certify" would certify on every step
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.drive import drive
+from jaxopt_svm.core.drive import Stopped, drive
 from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.lanes import (
     certify,
@@ -148,8 +148,22 @@ def _check_start(problem, start: Point | None, lanes: int | None) -> None:
                 raise ValueError(f"start: expected {name} of shape {a.shape}; got {np.shape(b)}")
 
 
-def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> tuple[Any, Any]:
-    """The problem as it will be solved and the method, after every refusal before compiling."""
+def _in_precision_of(problem, start: Point | Solution | None) -> Point | None:
+    """A start as a Point, its numbers in the problem's precision."""
+    if start is None:
+        return None
+    dtype = jax.tree.leaves(jax.eval_shape(problem.origin).w)[0].dtype
+
+    def one(x):
+        x = x if isinstance(x, jax.Array) else np.asarray(x)
+        return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype != dtype else x
+
+    return jax.tree.map(one, getattr(start, "point", start))
+
+
+def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> tuple[Any, Any, Any]:
+    """The problem as it will be solved, the method and the start, after every refusal before
+    compiling."""
     one = one_lane(problem)
     if method is None:
         problem, method = registry.choose(problem)
@@ -164,7 +178,7 @@ def _check(problem, method, rtol, atol, max_passes, start, lanes=None) -> tuple[
         raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
     runs_of(problem).check(method, one)
     _check_start(one, start, lanes)
-    return problem, method
+    return problem, method, _in_precision_of(one, start)
 
 
 def prepare(problem: Any, method: Any) -> Any:
@@ -225,12 +239,22 @@ def solve(
         bit for bit as if it had never stopped.
     """
     lanes = problem.lam.shape[0] if np.ndim(problem.lam) else None
-    problem, method = _check(problem, method, rtol, atol, max_passes, start, lanes)
+    problem, method, start = _check(problem, method, rtol, atol, max_passes, start, lanes)
     problem = _ready(problem, method)
     limits = Limits(rtol, atol, max_passes, key)
     if lanes is None:
         return drive(problem, method, *limits, start, progress, checkpoint)
-    return solve_batch(problem, method, lanes, limits, start, progress, checkpoint)
+    return _whatever_is_there(
+        solve_batch, problem, method, lanes, limits, start, progress, checkpoint
+    )
+
+
+def _whatever_is_there(solve: Callable[..., Solution], *arguments: Any) -> Solution:
+    """After Ctrl-C too."""
+    try:
+        return solve(*arguments)
+    except Stopped as pressed:
+        return pressed.solution
 
 
 def sweep(
@@ -251,22 +275,23 @@ def sweep(
 
     All lanes share the rows, the key and the drawn examples. ``start`` may have a leading axis, one
     entry a lane. Arguments as for ``solve``; every field of the Solution gains a leading axis.
-    A relay with ``apart``, which is chosen for dense rows, solves a grid from far apart to near and
-    keeps a checkpoint for each part, the name with a number behind it.
+    A relay with ``apart``, which is chosen for dense rows and for a free intercept, solves a grid
+    from far apart to near and keeps a checkpoint for each part: the name with "first" or a number
+    behind it.
 
     memory: bytes that the lanes may take beside the data. A grid that needs more is solved in
-      groups from the largest lam down, each started from the last lam of the one before
-      (``start`` must then be one point for all); checkpoints get a number each.
+      groups from the largest lam down, each started from the last lam of the one before, or from
+      a start of each lane's own; checkpoints get a number each.
     """
     lams = _lams(lams)
-    problem, method = _check(problem, method, rtol, atol, max_passes, start, len(lams))
+    problem, method, start = _check(problem, method, rtol, atol, max_passes, start, len(lams))
     problem = _ready(problem, method)
     limits = Limits(rtol, atol, max_passes, key)
     size = padded_width(problem, getattr(method, "lanes", None) or len(lams))
     if memory is not None:
         size = min(size, lanes_within(problem, method, memory))
     grid = problem.with_lam(lams)
-    return solve_batch(grid, method, size, limits, start, progress, checkpoint)
+    return _whatever_is_there(solve_batch, grid, method, size, limits, start, progress, checkpoint)
 
 
 def path(
@@ -287,10 +312,10 @@ def path(
     the order of ``lams``.
     """
     lams = _lams(lams)
-    problem, method = _check(problem, method, rtol, atol, max_passes, start)
+    problem, method, start = _check(problem, method, rtol, atol, max_passes, start)
     problem = _ready(problem, method)
     limits, grid = Limits(rtol, atol, max_passes, key), problem.with_lam(lams)
-    return in_groups(grid, method, 1, limits, start, progress, None)
+    return _whatever_is_there(in_groups, grid, method, 1, limits, start, progress, None)
 
 
 def _lams(lams) -> np.ndarray:

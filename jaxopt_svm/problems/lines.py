@@ -49,7 +49,9 @@ def _fall_of_dual(problem: Any, alpha, direction, u, du) -> Any:
     """t -> the slope of -D(alpha + t direction)."""
 
     def value(t):
-        conj = jnp.sum(problem.c * problem.loss.neg_conj(alpha + t * direction, problem.y))
+        # an entry that stays may be at an end of its domain, where the slope is not finite
+        moved = jnp.where(direction == 0, alpha, alpha + t * direction)
+        conj = jnp.sum(problem.c * problem.loss.neg_conj(moved, problem.y))
         return problem.lam * problem.regularizer.conj((u + t * du) / problem.lam) - conj
 
     return jax.grad(value)
@@ -89,10 +91,15 @@ def between(problem: Any, a: Point, b: Point) -> Point:
 
 
 def best_multiple(problem: Any, w, z) -> Array:
-    """t in [0, 2] with the least P(t w), z = X w, for l2. While alpha is on its way w(alpha) is too
+    """t in [0, 2] with the least P(t w), z = X w. While alpha is on its way w(alpha) is too
     long or too short, and many margins are just short of 1."""
-    pull = problem.lam * jnp.vdot(w, problem.regularizer.grad(w))
-    rises = lambda t: t * pull + problem.c @ (z * problem.loss.slope(t * z, problem.y))
+    # the slope of t -> g(t w) is a line for t > 0
+    first, second = (jnp.vdot(w, problem.regularizer.grad(t * w)) for t in (1.0, 2.0))
+
+    def rises(t):
+        pull = problem.lam * (first + (t - 1.0) * (second - first))
+        return pull + jnp.sum(problem.weighted(z * problem.loss.slope(t * z, problem.y)))
+
     return lowest(rises, jnp.zeros_like(problem.lam), 2.0 * jnp.ones_like(problem.lam))
 
 

@@ -195,7 +195,7 @@ def _packed(lengths: np.ndarray, count: int, size: int, most: int) -> list[np.nd
         tiles[k].append(i)
         if len(tiles[k]) < size:
             heapq.heappush(least, (held + int(lengths[i]), k))
-    return [rng.permutation(tile) for tile in tiles]
+    return [rng.permutation(np.array(tile, int)) for tile in tiles]
 
 
 def _made(X: Any, members: list[np.ndarray], count: int, size: int, most: int) -> Any:

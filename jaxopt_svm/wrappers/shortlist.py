@@ -132,10 +132,13 @@ class Shortlist:
         visits = jnp.sum(jnp.asarray(drawn.mask)).astype(state.work.dtype)
         return State(inner, state.work + visits / problem.n, state.updates + visits)
 
+    def next_choice(self, r: int) -> int:
+        """``first`` times a power of two."""
+        return self.first * 2 ** (r // self.first).bit_length()
+
     def chosen(self, problem, state: State, r: int) -> np.ndarray | None:
         """After pass r: the rows of a new list, nearest first; None: as it is."""
-        doubled, rest = divmod(r, self.first)
-        if rest or doubled & (doubled - 1) or not doubled:
+        if not r or self.next_choice(r - 1) != r:
             return None
         distance = np.asarray(_distance(problem, self, state))
         near = np.flatnonzero(distance <= self.near)
