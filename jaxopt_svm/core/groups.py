@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxopt_svm.core import lanes, programs
@@ -47,11 +46,12 @@ def taken(grid: Any, leg: Any) -> float:
 
 
 def in_order(groups: list[Solution], order: np.ndarray) -> Solution:
-    """Groups of lanes, or single ones, as one Solution in the order of the user's grid."""
+    """Groups of lanes, or single ones, as one Solution in the order of the user's grid; on the
+    host, as parts of a solve are."""
     groups = [g if np.ndim(g.lam) else _batch_of_one(g) for g in groups]
     back = np.argsort(order[: sum(len(g.status) for g in groups)], kind="stable")
     place = np.argsort(back, kind="stable")
-    join = lambda *xs: jnp.asarray(_joined(xs, place))
+    join = lambda *xs: _joined(xs, place)
     host = lambda *xs: np.concatenate(xs)[back]
     longest = max(g.trace.gap.shape[1] for g in groups)
     pad = lambda x: np.pad(x, ((0, 0), (0, longest - x.shape[1])), constant_values=np.nan)
@@ -92,7 +92,7 @@ def keeping(found: list[Solution], join: Callable[[list[Solution]], Solution]):
 
 def _batch_of_one(one: Solution) -> Solution:
     """The same with a leading axis."""
-    lead = lambda x: jnp.asarray(x)[None]
+    lead = lambda x: np.asarray(x)[None]
     return Solution(
         w=jax.tree.map(lead, one.w),
         dual=jax.tree.map(lead, one.dual),

@@ -13,12 +13,17 @@ __all__ = ["Known"]
 ADD_UP = ("work", "oracle_calls", "updates", "seconds")  # in a trace, over the parts of a solve
 
 
+def _own(x: Any) -> np.ndarray:
+    """x to be written to; what nobody else has is not copied."""
+    own = isinstance(x, np.ndarray) and x.flags.owndata and x.flags.writeable
+    return x if own else np.array(x)
+
+
 class Known:
     """On the host: best points, certificates, why each lane stopped, and its trace so far."""
 
     def __init__(self, opening: Solution):
-        arrays = lambda tree: jax.tree.map(np.array, tree)
-        self.w, self.dual = arrays(opening.w), arrays(opening.dual)
+        self.w, self.dual = jax.tree.map(_own, (opening.w, opening.dual))
         self.certificate = Certificate(*map(np.array, opening.certificate))
         self.status = np.array(opening.status, object)
         self.method = np.array(opening.method, object)

@@ -12,6 +12,7 @@ gathered and formed once for the grid. (A vmapped while_loop with a batched pred
 its whole carry, and a lax.cond on "time to certify" would certify on every step.)
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -250,11 +251,14 @@ def solve(
 
 
 def _whatever_is_there(solve: Callable[..., Solution], *arguments: Any) -> Solution:
-    """After Ctrl-C too."""
+    """After Ctrl-C too; on the device, where parts of a solve were joined on the host."""
     try:
-        return solve(*arguments)
+        found = solve(*arguments)
     except Stopped as pressed:
-        return pressed.solution
+        found = pressed.solution
+    arrays = jax.device_put((found.w, found.dual, found.certificate, found.lam))
+    w, dual, certificate, lam = arrays
+    return dataclasses.replace(found, w=w, dual=dual, certificate=certificate, lam=lam)
 
 
 def sweep(

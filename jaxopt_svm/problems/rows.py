@@ -166,7 +166,7 @@ class Dense:
     def without_last(self) -> "Dense":
         """Without the last column, which is that of an intercept."""
         X = self.X[:, :-1]
-        return Dense(X, jnp.sum(X * X, axis=1))
+        return Dense(X, _square_lengths(X))
 
     def weighted_sqnorms(self, weights):
         """(n,) sum_j weights_j x_ij^2."""
@@ -406,10 +406,15 @@ class Padded:
         return entries_digest(self.vals, (first + self.owner)[:, None], self.cols)
 
 
+@jax.jit  # or the squares would take as much memory as X
+def _square_lengths(X):
+    return jnp.sum(X * X, axis=1)
+
+
 def make_dense(X: np.ndarray | Array) -> Dense:
     """Dense rows from a finite floating-point matrix."""
     X = jnp.asarray(X)
-    return Dense(X, jnp.sum(X * X, axis=1))
+    return Dense(X, _square_lengths(X))
 
 
 def width_costs(lengths: np.ndarray) -> list[int]:
