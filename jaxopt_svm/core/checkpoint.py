@@ -1,9 +1,10 @@
 """Checkpoints of a running solve: npz, arrays only, bit-identical continuation.
 
 A file carries a fingerprint of the problem, the method, the key and the start; a checkpoint of
-anything else is refused. Tolerances and the pass budget may change between runs, and so may the
-devices: arrays are stored whole, without regard to where they were. On other devices, or another
-number of them, the continuation is the same to rounding.
+anything else is refused. Tolerances and the pass budget may change between runs: lanes that had
+stopped at a looser tolerance go on from their points when the others are done. So may the devices:
+arrays are stored whole, without regard to where they were. On other devices, or another number of
+them, the continuation is the same to rounding.
 """
 
 import hashlib
@@ -82,6 +83,7 @@ class Store:
             raise ValueError(f"checkpoint: {self.path} cannot be written")
         facts, numbers = problem.identity() if hasattr(problem, "identity") else ("", problem)
         self.start = fingerprint(others[-1]) if moving else None
+        self.method = fingerprint(others[:-1])
         # files of older versions know a part by its start too
         self.older = facts + fingerprint((numbers, *others))
         self.fingerprint = facts + fingerprint((numbers, *others[:-1])) if moving else self.older
@@ -91,6 +93,7 @@ class Store:
             return
         arrays: dict[str, Any] = {"kind": "checkpoint", "fingerprint": self.fingerprint}
         arrays["n"], arrays["start"] = loop.whole.n, str(self.start)
+        arrays["method"] = self.method
         for name in (*FIELDS, *COUNTS):
             arrays[name] = getattr(loop, name)
         for name, values in loop.before.items():
@@ -118,7 +121,7 @@ class Store:
             raise ValueError(f"checkpoint: {self.path} must be a file that all processes see")
         arrays = open_npz(self.path, "checkpoint")
         if str(arrays["fingerprint"]) not in (self.fingerprint, self.older):
-            if self.varying:
+            if self.varying and str(arrays.get("method")) == self.method:
                 return
             raise ValueError(
                 f"checkpoint: {self.path} belongs to another problem, method, grid or key; "

@@ -1,17 +1,28 @@
 """The loop behind every host driver: passes until all lanes have stopped, with a way out."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax import Array
 
 from jaxopt_svm.core import checkpoint as checkpoints
+from jaxopt_svm.core import lanes
+from jaxopt_svm.core.known import Known
 from jaxopt_svm.core.loop import Loop
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.solution import Solution, Status, Unreadable
 
-__all__ = ["Stopped", "drive"]
+__all__ = ["Limits", "Stopped", "drive"]
+
+
+class Limits(NamedTuple):
+    """When a solve stops, and its randomness."""
+
+    rtol: float
+    atol: float
+    max_passes: int
+    key: Array | None
 
 
 class Stopped(KeyboardInterrupt):
@@ -74,9 +85,7 @@ def drive(
     others = {"moving": part, "varying": after > 0}
     store = checkpoints.Store(checkpoint, problem, method, key, start, **others)
     store.resume(loop)
-    if loop.stopped_above(rtol, atol):  # a file of a looser tolerance: on from its points
-        loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
-        loop = Loop(problem, method, key, loop.solution(problem, again=False).point, width, after)
+    above = loop.stopped_above(rtol, atol)  # in a file of a looser tolerance
     bar = _Progress(progress, max_passes, part)
     stop = lambda: loop.stop(np.full(loop.active, Status.INTERRUPTED, dtype=object))
     try:
@@ -89,7 +98,7 @@ def drive(
             store.write(loop)
             bar.update(loop)
             loop.judge(rtol, atol, max_passes)
-        return loop.solution(problem, again=not part)
+        found = loop.solution(problem, again=not part)
     except KeyboardInterrupt:
         stop()
         if part:
@@ -100,3 +109,25 @@ def drive(
         raise error.after(loop.solution(problem, again=False), store.path) from None
     finally:
         bar.close()
+    if above.size == 0:
+        return found
+    limits = Limits(rtol, atol, max_passes, key)
+    return _tightened(problem, method, above, found, limits, progress, part)
+
+
+def _tightened(problem, method, above, found: Solution, limits: Limits, progress, part) -> Solution:
+    """Lanes that had stopped at a looser tolerance: on from their points."""
+    if not np.ndim(found.lam):
+        more = {"part": part, "after": int(found.passes)}
+        return drive(problem, method, *limits, found.point, progress, None, **more)
+    known, stopped = Known(found), None
+    begin, passes = known.points(above), int(known.passes[above].max())
+    some, more = lanes.take_lanes(problem, above), {"part": True, "after": passes}
+    try:
+        then = drive(some, method, *limits, begin, progress, None, **more)
+    except Stopped as pressed:
+        then, stopped = pressed.solution, pressed
+    known.add(above, then, *limits[:2])
+    if part and stopped is not None:
+        raise Stopped(known.solution())
+    return known.solution()

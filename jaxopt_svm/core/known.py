@@ -19,6 +19,12 @@ def _own(x: Any) -> np.ndarray:
     return x if own else np.array(x)
 
 
+def _roomy(x: np.ndarray, room: tuple[int, ...]) -> np.ndarray:
+    """x with zeros where a capacity has grown since."""
+    more = [(0, 0), *((0, b - a) for a, b in zip(x.shape[1:], room))]
+    return np.pad(x, more) if any(b for _, b in more) else x
+
+
 class Known:
     """On the host: best points, certificates, why each lane stopped, and its trace so far."""
 
@@ -38,31 +44,37 @@ class Known:
     def of(self, lanes: np.ndarray) -> Certificate:
         return Certificate(*(x[lanes] for x in self.certificate))
 
-    def add(self, lanes: np.ndarray, then: Solution, limits: Any, started: bool) -> None:
+    def add(
+        self, lanes: np.ndarray, then: Solution, rtol: float, atol: float, between: bool = False
+    ) -> None:
         """Lanes that went on: the better points of both, what both spent, one trace.
 
-        started: from between their neighbours; some took no pass of their own.
+        between: they began between their neighbours; some took no pass of their own.
         """
         old, now = self.of(lanes), Certificate(*map(np.asarray, then.certificate))
         # a comparison with nan is False: a broken point is never the better one
         lower, higher = now.primal <= old.primal, now.dual >= old.dual
 
         def put(tree, new, better):
-            for x, y in zip(jax.tree.leaves(tree), jax.tree.leaves(new)):
-                x[lanes[better]] = np.asarray(y)[better]
+            def one(x, y):
+                room = tuple(map(max, x.shape[1:], np.shape(y)[1:]))
+                x, y = _roomy(x, room), _roomy(np.asarray(y), room)
+                x[lanes[better]] = y[better]
+                return x
 
-        put(self.w, then.w, lower)
-        put(self.dual, then.dual, higher)
+            return jax.tree.map(one, tree, new)
+
+        self.w, self.dual = put(self.w, then.w, lower), put(self.dual, then.dual, higher)
         primal = np.where(lower, now.primal, old.primal)
         dual = np.where(higher, now.dual, old.dual)
         merged = Certificate(primal, dual, primal - dual, np.fmax(now.floor, old.floor))
         for x, y in zip(self.certificate, merged):
             x[lanes] = y
         status = np.array(then.status, object)
-        status[merged.gap <= limits.atol + limits.rtol * np.abs(primal)] = Status.CONVERGED
+        status[merged.gap <= atol + rtol * np.abs(primal)] = Status.CONVERGED
         for lane, name, passes in zip(lanes, then.method, then.passes):
             moved = [str(name)] if passes > self.passes[lane] else []
-            names = [str(self.method[lane]), *["between"] * started, *moved]
+            names = [str(self.method[lane]), *["between"] * between, *moved]
             self.method[lane] = " > ".join(dict.fromkeys(names))
         self.status[lanes], self.passes[lanes] = status, then.passes
         for k, lane in enumerate(lanes):

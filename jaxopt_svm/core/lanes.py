@@ -220,7 +220,11 @@ def started(problem, method, start):
     """The states before the first pass."""
     lanes = jnp.ndim(problem.lam) and start is not None and has_lanes(problem, start)
     axes = (None, 0 if lanes else None)
-    init = lambda problem, method, start: method.init(problem, start)
+
+    def init(problem, method, start):
+        whole = start is None or start.w is not None
+        return method.init(problem, start if whole else problem.complete(start))
+
     return over_lanes(init, problem, *axes)(problem, method, start)
 
 

@@ -163,12 +163,15 @@ class Loop:
         status = _judge(now, *facts, self.r, rtol, atol, max_passes)
         self.stop(status)
 
-    def stopped_above(self, rtol: float, atol: float) -> bool:
-        """Whether a lane that converged would not have, by a tolerance that is tighter now."""
-        pairs = zip(self.stored, self.status)
-        done = [best for best, status in pairs if best is not None and status == Status.CONVERGED]
-        value = lambda best: (best.primal_value, best.primal_value - best.dual_value)
-        return any(gap > atol + rtol * abs(primal) for primal, gap in map(value, done))
+    def stopped_above(self, rtol: float, atol: float) -> np.ndarray:
+        """Lanes that converged, but not by a tolerance that is tighter now."""
+
+        def above(best: Any) -> bool:
+            primal, dual = float(best.primal_value), float(best.dual_value)
+            return primal - dual > atol + rtol * abs(primal)
+
+        done = np.flatnonzero(self.status == Status.CONVERGED).tolist()
+        return np.array([k for k in done if above(self.stored[k])], int)
 
     def _level(self, ids) -> np.ndarray:
         """Of rounding: the lesser floor of now and of the record that the best dual value is from.
@@ -180,7 +183,8 @@ class Loop:
     def stop(self, status: np.ndarray) -> None:
         """Store every active lane whose status is not RUNNING."""
         ids = self.lanes[: self.active]
-        done = np.flatnonzero(status != Status.RUNNING)
+        # a lane that is stored stays as it is, where Ctrl-C came before it had left
+        done = np.flatnonzero((status != Status.RUNNING) & (self.status[ids] == Status.RUNNING))
         if done.size == 0:
             return
         best = self._host(self.best)

@@ -14,8 +14,9 @@ more than a coarse one. All rounds after the opening run in programs of one widt
 of its own beside lam, such as the weights of a fold, its neighbours have too.
 """
 
+import contextlib
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,25 +24,16 @@ import numpy as np
 from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
-from jaxopt_svm.core.drive import Stopped, drive
+from jaxopt_svm.core.drive import Limits, Stopped, drive
 from jaxopt_svm.core.groups import in_order, keeping
 from jaxopt_svm.core.known import Known
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.relay import Relay, legs_of
 from jaxopt_svm.core.solution import Solution, Status
 
-__all__ = ["Limits", "in_groups", "solve_batch"]
+__all__ = ["in_groups", "solve_batch"]
 
 FEWEST = 8  # lanes of a round's programs: narrower ones are hardly faster
-
-
-class Limits(NamedTuple):
-    """When a solve stops, and its randomness."""
-
-    rtol: float
-    atol: float
-    max_passes: int
-    key: Any
 
 
 def solve_batch(problem, method, size, limits: Limits, start, progress, checkpoint) -> Solution:
@@ -61,45 +53,41 @@ def in_groups(
     """``size`` lanes at a time, from the largest lam down; one alone needs no batch.
 
     A start for each lane is where it begins, one in common where the first group does. width: as in
-    ``drive``. After Ctrl-C the lanes that were not reached are certified as they would have begun.
+    ``drive``. After Ctrl-C the lanes that were not reached are certified as they would have begun;
+    of rows on disk, where that is passes over the file, only those that were are returned.
     """
-    order, start = (
-        np.argsort(-np.asarray(problem.lam), kind="stable"),
-        getattr(start, "point", start),
-    )
-    own = start is not None and lanes.has_lanes(problem, start)
+    order = np.argsort(-np.asarray(problem.lam), kind="stable")
+    start = getattr(start, "point", start)
+    own, alone = start is not None and lanes.has_lanes(problem, start), size == 1 and not width
+    parts = [order[k] if alone else order[k : k + size] for k in range(0, len(order), size)]
     found: list[Solution] = []
-    stopped = False
+    joined = lambda found: in_order(found, order)
+    last = lambda one: one.point if alone else jax.tree.map(lambda x: x[-1], one.point)
 
-    def group(k: int, start, stopped: bool) -> Solution:
-        part = order[k] if size == 1 else order[k : k + size]
+    def solve(part, limits: Limits, progress: bool, file) -> None:
         some = lanes.take_lanes(problem, part)
-        begin = programs.take(start, part) if own else start
-        if found and not own:
-            begin = programs.carried(some, start)
-        if stopped:
-            none = limits._replace(max_passes=0)
-            return _interrupted(drive(some, method, *none, begin, False, None, width=width))
-        file = None if checkpoint is None else f"{checkpoint}.{k // size}"
-        with keeping(found, lambda groups: in_order(groups, order)):
-            more = {"part": True, "width": width}
-            return drive(some, method, *limits, begin, progress, file, **more)
+        if own:
+            begin = programs.take(start, part)
+        else:
+            begin = programs.carried(some, last(found[-1])) if found else start
+        more = {"part": True, "width": width}
+        with keeping(found, joined):
+            found.append(drive(some, method, *limits, begin, progress, file, **more))
 
-    for k in range(0, len(order), size):
-        try:
-            then = group(k, start, stopped)
-        except Stopped as pressed:
-            then, stopped = pressed.solution, True
-        except KeyboardInterrupt:  # this group had not begun
-            if stopped or not found:
-                raise
-            then, stopped = group(k, start, True), True
-        found.append(then)
-        if not own:
-            start = then.point if size == 1 else jax.tree.map(lambda x: x[-1], then.point)
-    if stopped:
-        raise Stopped(in_order(found, order))
-    return in_order(found, order)
+    try:
+        for k, part in enumerate(parts):
+            solve(part, limits, progress, None if checkpoint is None else f"{checkpoint}.{k}")
+        return joined(found)
+    except Stopped as pressed:
+        found.append(pressed.solution)
+    except KeyboardInterrupt:  # before a part had begun
+        if not found:
+            raise
+    with contextlib.suppress(KeyboardInterrupt):  # pressed again
+        for part in () if hasattr(problem, "runs") else parts[len(found) :]:
+            solve(part, limits._replace(max_passes=0), False, None)
+            found[-1] = _interrupted(found[-1])
+    raise Stopped(joined(found))
 
 
 def _interrupted(solution: Solution) -> Solution:
@@ -158,7 +146,7 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
                     then = drive(lane, legs, *limits, mine, progress, file(number), **more)
                 except Stopped as pressed:
                     then, stopped = pressed.solution, pressed
-                known.add(some, then, limits, started=inside)
+                known.add(some, then, limits.rtol, limits.atol, between=inside)
                 waiting[some], number = False, number + 1
                 if stopped is not None:
                     raise stopped
@@ -197,7 +185,9 @@ def _middles(ways, waiting) -> np.ndarray:
 def _shared(problem, known: Known, ways, group, width: int) -> Point:
     """For each lane of a group the best w and the best multiple of an alpha in its chain."""
     every = np.arange(len(known.status))
-    found = _in_parts(programs.terms, problem, every, width, known.points(every), known.of(every))
+    found = _in_parts(
+        programs.terms, problem, every, width, (known.points, every), (known.of, every)
+    )
     penalty, losses, conjugates, half = (np.asarray(x, np.float64) for x in found)
     lam = np.asarray(problem.lam, np.float64)
     w, dual, times = group.copy(), group.copy(), np.ones(len(group))
@@ -222,15 +212,18 @@ def _between(problem, known: Known, ways, waiting, group, width: int) -> Point:
         for place in np.flatnonzero(np.isin(way, group)):
             sides[way[place]] = [way[k] for k in neighbours(here, int(place))]
     a, b = (np.array([sides[k][side] for k in group]) for side in (0, 1))
-    return _in_parts(programs.between, problem, group, width, known.points(a), known.points(b))
+    return _in_parts(programs.between, problem, group, width, (known.points, a), (known.points, b))
 
 
-def _in_parts(function, problem, group, width: int, *args) -> Any:
-    """``function`` of the problem's lanes and an argument for each, in programs of one width."""
+def _in_parts(function, problem, group, width: int, *known: Any) -> Any:
+    """``function`` of the problem's lanes and what is known of them, in programs of one width.
+
+    known: pairs of a function and the numbers it is asked for; a part is fetched at a time.
+    """
     parts = []
     for k in range(0, len(group), width):
         slots = np.minimum(np.arange(k, k + width), len(group) - 1)
-        some = [jax.tree.map(lambda x, slots=slots: x[slots], x) for x in args]
+        some = [of(numbers[slots]) for of, numbers in known]
         found = function(lanes.take_lanes(problem, group[slots]), *some)
         parts.append(jax.tree.map(lambda x, k=k: np.asarray(x)[: len(group) - k], found))
     return jax.tree.map(lambda *xs: np.concatenate(xs), *parts)

@@ -23,7 +23,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxopt_svm.core import registry
-from jaxopt_svm.core.drive import Stopped, drive
+from jaxopt_svm.core.drive import Limits, Stopped, drive
 from jaxopt_svm.core.groups import lanes_within
 from jaxopt_svm.core.lanes import (
     certify,
@@ -35,7 +35,7 @@ from jaxopt_svm.core.lanes import (
 from jaxopt_svm.core.programs import runs_of
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
-from jaxopt_svm.core.rounds import Limits, in_groups, solve_batch
+from jaxopt_svm.core.rounds import in_groups, solve_batch
 from jaxopt_svm.core.solution import Solution, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
@@ -133,6 +133,8 @@ def _check_start(problem, start: Point | None, lanes: int | None) -> None:
     """A start has the shapes of the problem's own points, or one more axis: the lanes."""
     if start is None:
         return
+    if start.w is None and not hasattr(problem, "assessed"):
+        raise ValueError("start: expected a point with w; only make_erm's problems find one")
     origin = jax.eval_shape(problem.origin)
     own = getattr(problem, "check_dual", None)  # where dual points have several forms
     if own is not None:
