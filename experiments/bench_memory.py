@@ -216,8 +216,8 @@ def told(rows: list[dict[str, Any]], notes: list[str]) -> Found:
     )
     if "programs_mb" in worst:
         sentence += f", where compiling alone takes {worst['programs_mb']:.0f} MB"
-    if "given_back_mb" in worst:
-        kept_back = worst["sweep_mb"] - worst["given_back_mb"]
+    kept_back = worst["sweep_mb"] - worst.get("given_back_mb", worst["sweep_mb"])
+    if kept_back >= 1:
         sentence += f" and {kept_back:.0f} MB are freed memory that the allocator keeps"
     return Found(rows, facts, text, sentence + ".", draw(rows))
 

@@ -209,7 +209,8 @@ def told(rows: list[dict[str, Any]], notes: list[str]) -> Found:
 
 def draw(rows: list[dict[str, Any]], solvers: list[str]) -> Any:
     figure = new_figure(figsize=(10, 4.2))
-    for ax, loss in zip(figure.subplots(1, 2), LOSSES):
+    axes = figure.subplots(1, 2)
+    for ax, loss in zip(axes, LOSSES):
         here = [row for row in rows if row["loss"] == loss]
         names = list(dict.fromkeys(row["data"] for row in here))[::-1]
         for k, solver in enumerate(solvers):
@@ -222,5 +223,6 @@ def draw(rows: list[dict[str, Any]], solvers: list[str]) -> Any:
         ax.axvline(1.0, color="0.5", lw=0.8)
         ax.set_yticks(range(len(names)), names)
         title = f"{loss.replace('_', ' ')}; hollow: some lambdas missed"
-        dress(ax, "seconds of a loop / seconds of one sweep", "", title, log="x")
+        dress(ax, "seconds of a loop / seconds of one sweep", "", title, log="x", legend=False)
+    axes[-1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
