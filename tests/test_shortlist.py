@@ -162,7 +162,7 @@ def test_a_list_is_made_when_it_is_said():
 
 
 def test_a_row_that_fills_a_tile_by_itself():
-    X = sp.csr_matrix(np.vstack([np.ones((1, 900)), np.eye(399, 900)]))
-    rows = js.prepare(js.make_erm(X, np.resize([1.0, -1.0], 400)), METHOD).rows
+    X = sp.csr_matrix(np.vstack([np.ones((1, 900)), np.eye(384, 900)]))
+    rows = js.prepare(js.make_erm(X, np.resize([1.0, -1.0], 385)), METHOD).rows
     assert int(listed(rows, np.array([0])).count) >= 1
     np.testing.assert_array_equal(listed(rows, np.array([0])).list_index[0, 0], 0)
