@@ -225,6 +225,8 @@ def test_stopped_while_lanes_are_packed_none_is_taken_for_another(method, nth, m
     for k, lam in enumerate(LAMS):
         again = own.with_lam(lam).certificate(jax.tree.map(lambda x, k=k: x[k], stopped.point))
         np.testing.assert_allclose(again.gap, stopped.certificate.gap[k], atol=1e-9)
+    # those that had converged when it came say so
+    assert set(stopped.status[stopped.relative_gap <= 0.99e-4]) <= {"converged"}
 
 
 GROUPS = js.Relay((js.SDCA(),), (), lanes=4)
