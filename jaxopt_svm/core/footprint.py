@@ -7,13 +7,15 @@ broadcast) is held by nobody. The compiler merges operations, which saves some a
 others: on the programs of a sweep the count is 0.8 to 1.8 times what it says.
 """
 
+import ctypes
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 
-__all__ = ["bytes_of", "held"]
+__all__ = ["bytes_of", "give_back", "held"]
 
 VIEWS = ("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "convert_element_type", "copy")
 
@@ -63,3 +65,12 @@ def _parts(made: Any) -> Iterator[Any]:
             inner = getattr(part, "jaxpr", part)
             if hasattr(inner, "eqns"):
                 yield inner
+
+
+def give_back() -> None:
+    """Freed memory to the system, where the C library can (glibc keeps a good part of it for later:
+    Covertype in groups of 2 lanes has a peak of 730 MB without, of 530 with)."""
+    if sys.platform.startswith("linux"):
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

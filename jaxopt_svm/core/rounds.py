@@ -25,6 +25,7 @@ from jaxopt_svm.core import lanes, programs
 from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
 from jaxopt_svm.core.drive import Limits, Stopped, drive
+from jaxopt_svm.core.footprint import give_back
 from jaxopt_svm.core.groups import in_order, keeping
 from jaxopt_svm.core.known import Known
 from jaxopt_svm.core.protocols import Point
@@ -59,6 +60,9 @@ def in_groups(
     order = np.argsort(-np.asarray(problem.lam), kind="stable")
     start = getattr(start, "point", start)
     own, alone = start is not None and lanes.has_lanes(problem, start), size == 1 and not width
+    tight = not (alone or width) and size < (
+        getattr(method, "lanes", None) or len(order)
+    )  # a budget
     parts = [order[k] if alone else order[k : k + size] for k in range(0, len(order), size)]
     found: list[Solution] = []
     joined = lambda found: in_order(found, order)
@@ -73,6 +77,8 @@ def in_groups(
         more = {"part": True, "width": width}
         with keeping(found, joined):
             found.append(drive(some, method, *limits, begin, progress, file, **more))
+        if tight:
+            give_back()
 
     try:
         for k, part in enumerate(parts):
@@ -148,6 +154,8 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
                     then, stopped = pressed.solution, pressed
                 known.add(some, then, limits.rtol, limits.atol, between=inside)
                 waiting[some], number = False, number + 1
+                if size < len(lam):  # a budget
+                    give_back()
                 if stopped is not None:
                     raise stopped
     except KeyboardInterrupt:
