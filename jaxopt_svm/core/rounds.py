@@ -60,9 +60,8 @@ def in_groups(
     order = np.argsort(-np.asarray(problem.lam), kind="stable")
     start = getattr(start, "point", start)
     own, alone = start is not None and lanes.has_lanes(problem, start), size == 1 and not width
-    tight = not (alone or width) and size < (
-        getattr(method, "lanes", None) or len(order)
-    )  # a budget
+    most = getattr(method, "lanes", None) or len(order)  # without a budget
+    tight = size < most and not (alone or width)
     parts = [order[k] if alone else order[k : k + size] for k in range(0, len(order), size)]
     found: list[Solution] = []
     joined = lambda found: in_order(found, order)
