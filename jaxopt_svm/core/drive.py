@@ -111,22 +111,28 @@ def drive(
         bar.close()
     if above.size == 0:
         return found
-    limits = Limits(rtol, atol, max_passes, key)
-    return _tightened(problem, method, above, found, limits, progress, part)
+    limits, file = Limits(rtol, atol, max_passes, key), checkpoint and f"{checkpoint}.on"
+    return _tightened(problem, method, above, found, limits, progress, file, part)
 
 
-def _tightened(problem, method, above, found: Solution, limits: Limits, progress, part) -> Solution:
-    """Lanes that had stopped at a looser tolerance: on from their points."""
+def _tightened(
+    problem, method, above, found: Solution, limits: Limits, progress, file: str | None, part: bool
+) -> Solution:
+    """Lanes that had stopped at a looser tolerance: on from their points, with a file of theirs."""
     if not np.ndim(found.lam):
         more = {"part": part, "after": int(found.passes)}
-        return drive(problem, method, *limits, found.point, progress, None, **more)
+        return drive(problem, method, *limits, found.point, progress, file, **more)
     known, stopped = Known(found), None
     begin, passes = known.points(above), int(known.passes[above].max())
     some, more = lanes.take_lanes(problem, above), {"part": True, "after": passes}
     try:
-        then = drive(some, method, *limits, begin, progress, None, **more)
+        then = drive(some, method, *limits, begin, progress, file, **more)
     except Stopped as pressed:
         then, stopped = pressed.solution, pressed
+    except Unreadable as error:
+        if error.solution is not None:
+            known.add(above, error.solution, *limits[:2])
+        raise Unreadable(str(error), known.solution()) from None
     known.add(above, then, *limits[:2])
     if part and stopped is not None:
         raise Stopped(known.solution())

@@ -1,6 +1,7 @@
-"""Several solves as one Solution, and how many lanes to solve at once."""
+"""Some lanes of a grid at a time: how many fit, the solves one after the other, and the whole."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -8,11 +9,12 @@ import jax
 import numpy as np
 
 from jaxopt_svm.core import lanes, programs
-from jaxopt_svm.core.footprint import bytes_of, held
+from jaxopt_svm.core.drive import Limits, Stopped, drive
+from jaxopt_svm.core.footprint import bytes_of, give_back, held
 from jaxopt_svm.core.relay import legs_of
-from jaxopt_svm.core.solution import Solution, Trace, Unreadable
+from jaxopt_svm.core.solution import Solution, Status, Trace, Unreadable
 
-__all__ = ["in_order", "keeping", "lanes_within", "taken"]
+__all__ = ["in_groups", "in_order", "interrupted", "keeping", "lanes_within", "taken"]
 
 
 def lanes_within(problem: Any, method: Any, memory: float) -> int:
@@ -43,6 +45,59 @@ def taken(grid: Any, leg: Any) -> float:
     begun = held(lanes.started, grid, leg, None) + bytes_of(best)  # from points like the best
     going = held(lanes.passes, grid, leg, state, jax.random.key(0), 0, 1)
     return max(begun, own + max(going, held(lanes.certified, grid, best, point)))
+
+
+def in_groups(
+    problem, method, size, limits: Limits, start, progress, checkpoint, width: int = 0
+) -> Solution:
+    """``size`` lanes at a time, from the largest lam down; one alone needs no batch.
+
+    A start for each lane is where it begins, one in common where the first group does. width: as in
+    ``drive``. After Ctrl-C the lanes that were not reached are certified as they would have begun;
+    of rows on disk, where that is passes over the file, only those that were are returned.
+    """
+    order = np.argsort(-np.asarray(problem.lam), kind="stable")
+    start = getattr(start, "point", start)
+    own, alone = start is not None and lanes.has_lanes(problem, start), size == 1 and not width
+    most = getattr(method, "lanes", None) or len(order)  # without a budget
+    tight = size < most and not (alone or width)
+    parts = [order[k] if alone else order[k : k + size] for k in range(0, len(order), size)]
+    found: list[Solution] = []
+    joined = lambda found: in_order(found, order)
+    last = lambda one: one.point if alone else jax.tree.map(lambda x: x[-1], one.point)
+
+    def solve(part, limits: Limits, progress: bool, file) -> None:
+        some = lanes.take_lanes(problem, part)
+        if own:
+            begin = programs.take(start, part)
+        else:
+            begin = programs.carried(some, last(found[-1])) if found else start
+        more = {"part": True, "width": width}
+        with keeping(found, joined):
+            found.append(drive(some, method, *limits, begin, progress, file, **more))
+        if tight:
+            give_back()
+
+    try:
+        for k, part in enumerate(parts):
+            solve(part, limits, progress, None if checkpoint is None else f"{checkpoint}.{k}")
+        return joined(found)
+    except Stopped as pressed:
+        found.append(pressed.solution)
+    except KeyboardInterrupt:  # before a part had begun
+        if not found:
+            raise
+    with contextlib.suppress(KeyboardInterrupt):  # pressed again
+        for part in () if hasattr(problem, "runs") else parts[len(found) :]:
+            solve(part, limits._replace(max_passes=0), False, None)
+            found[-1] = interrupted(found[-1])
+    raise Stopped(joined(found))
+
+
+def interrupted(solution: Solution) -> Solution:
+    """The same, where what ran out of passes had none to take."""
+    status = np.where(solution.status == Status.MAX_PASSES, Status.INTERRUPTED, solution.status)
+    return dataclasses.replace(solution, status=status if status.ndim else status.item())
 
 
 def in_order(groups: list[Solution], order: np.ndarray) -> Solution:

@@ -14,8 +14,6 @@ more than a coarse one. All rounds after the opening run in programs of one widt
 of its own beside lam, such as the weights of a fold, its neighbours have too.
 """
 
-import contextlib
-import dataclasses
 from typing import Any
 
 import jax
@@ -26,13 +24,13 @@ from jaxopt_svm.core.ahead import Ahead
 from jaxopt_svm.core.apart import chains, far_apart, middles, neighbours
 from jaxopt_svm.core.drive import Limits, Stopped, drive
 from jaxopt_svm.core.footprint import give_back
-from jaxopt_svm.core.groups import in_order, keeping
+from jaxopt_svm.core.groups import in_groups, interrupted
 from jaxopt_svm.core.known import Known
 from jaxopt_svm.core.protocols import Point
 from jaxopt_svm.core.relay import Relay, legs_of
 from jaxopt_svm.core.solution import Solution, Status
 
-__all__ = ["in_groups", "solve_batch"]
+__all__ = ["solve_batch"]
 
 FEWEST = 8  # lanes of a round's programs: narrower ones are hardly faster
 
@@ -46,59 +44,6 @@ def solve_batch(problem, method, size, limits: Limits, start, progress, checkpoi
     if size >= len(problem.lam):
         return drive(problem, method, *limits, *given[1:])
     return in_groups(problem, method, size, *given)
-
-
-def in_groups(
-    problem, method, size, limits: Limits, start, progress, checkpoint, width: int = 0
-) -> Solution:
-    """``size`` lanes at a time, from the largest lam down; one alone needs no batch.
-
-    A start for each lane is where it begins, one in common where the first group does. width: as in
-    ``drive``. After Ctrl-C the lanes that were not reached are certified as they would have begun;
-    of rows on disk, where that is passes over the file, only those that were are returned.
-    """
-    order = np.argsort(-np.asarray(problem.lam), kind="stable")
-    start = getattr(start, "point", start)
-    own, alone = start is not None and lanes.has_lanes(problem, start), size == 1 and not width
-    most = getattr(method, "lanes", None) or len(order)  # without a budget
-    tight = size < most and not (alone or width)
-    parts = [order[k] if alone else order[k : k + size] for k in range(0, len(order), size)]
-    found: list[Solution] = []
-    joined = lambda found: in_order(found, order)
-    last = lambda one: one.point if alone else jax.tree.map(lambda x: x[-1], one.point)
-
-    def solve(part, limits: Limits, progress: bool, file) -> None:
-        some = lanes.take_lanes(problem, part)
-        if own:
-            begin = programs.take(start, part)
-        else:
-            begin = programs.carried(some, last(found[-1])) if found else start
-        more = {"part": True, "width": width}
-        with keeping(found, joined):
-            found.append(drive(some, method, *limits, begin, progress, file, **more))
-        if tight:
-            give_back()
-
-    try:
-        for k, part in enumerate(parts):
-            solve(part, limits, progress, None if checkpoint is None else f"{checkpoint}.{k}")
-        return joined(found)
-    except Stopped as pressed:
-        found.append(pressed.solution)
-    except KeyboardInterrupt:  # before a part had begun
-        if not found:
-            raise
-    with contextlib.suppress(KeyboardInterrupt):  # pressed again
-        for part in () if hasattr(problem, "runs") else parts[len(found) :]:
-            solve(part, limits._replace(max_passes=0), False, None)
-            found[-1] = _interrupted(found[-1])
-    raise Stopped(joined(found))
-
-
-def _interrupted(solution: Solution) -> Solution:
-    """The same, where what ran out of passes had none to take."""
-    status = np.where(solution.status == Status.MAX_PASSES, Status.INTERRUPTED, solution.status)
-    return dataclasses.replace(solution, status=status if status.ndim else status.item())
 
 
 def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint) -> Solution:
@@ -124,7 +69,7 @@ def in_rounds(problem, relay, size, limits: Limits, start, progress, checkpoint)
         else:
             known = Known(in_groups(problem, first, size, *begun))
     except Stopped as pressed:
-        raise Stopped(_interrupted(pressed.solution)) from None
+        raise Stopped(interrupted(pressed.solution)) from None
     if passes == limits.max_passes:
         return known.solution()
     waiting, number = known.status == Status.MAX_PASSES, 0

@@ -24,7 +24,7 @@ from jax import Array, lax
 
 from jaxopt_svm.core import registry
 from jaxopt_svm.core.drive import Limits, Stopped, drive
-from jaxopt_svm.core.groups import lanes_within
+from jaxopt_svm.core.groups import in_groups, lanes_within
 from jaxopt_svm.core.lanes import (
     certify,
     one_lane,
@@ -35,7 +35,7 @@ from jaxopt_svm.core.lanes import (
 from jaxopt_svm.core.programs import runs_of
 from jaxopt_svm.core.protocols import Point, Spent
 from jaxopt_svm.core.relay import Relay, legs_of
-from jaxopt_svm.core.rounds import in_groups, solve_batch
+from jaxopt_svm.core.rounds import solve_batch
 from jaxopt_svm.core.solution import Solution, Trace
 
 __all__ = ["lam_grid", "path", "prepare", "run", "solve", "sweep"]
