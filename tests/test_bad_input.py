@@ -100,6 +100,8 @@ SOLVE = {
     "net averaged": (NET, dict(method=js.Averaged(js.SDCA())), "only l2 problems can be averaged"),
     "batch": (None, dict(method=js.SGD(batch=41)), "batch must lie between 1 and n = 40"),
     "sets": (None, dict(method=js.SGD(sampling=js.Nice(3))), "use batch=k"),
+    "start type": (None, dict(start=np.zeros(6)), "start: expected a Solution or a js.Point; got"),
+    "start of nothing": (None, dict(start=js.Point(None)), "start: expected a point with w"),
     "start": (None, dict(start=js.Point(jnp.zeros(3))), r"start: expected w of shape \(6,\)"),
     "start dual": (
         None,

@@ -81,9 +81,9 @@ def drive(
     """
     key = jax.random.key(0) if key is None else key
     start = getattr(start, "point", start)
-    loop = Loop(problem, method, key, start, width, after)
     others = {"moving": part, "varying": after > 0}
     store = checkpoints.Store(checkpoint, problem, method, key, start, **others)
+    loop = Loop(problem, method, key, start, width, after)
     store.resume(loop)
     above = loop.stopped_above(rtol, atol)  # in a file of a looser tolerance
     bar = _Progress(progress, max_passes, part)

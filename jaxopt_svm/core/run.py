@@ -133,8 +133,13 @@ def _check_start(problem, start: Point | None, lanes: int | None) -> None:
     """A start has the shapes of the problem's own points, or one more axis: the lanes."""
     if start is None:
         return
-    if start.w is None and not hasattr(problem, "assessed"):
-        raise ValueError("start: expected a point with w; only make_erm's problems find one")
+    start = getattr(start, "point", start)
+    if not isinstance(start, Point):
+        raise ValueError(f"start: expected a Solution or a js.Point; got {type(start).__name__}")
+    if start.w is None and (start.dual is None or not hasattr(problem, "assessed")):
+        raise ValueError(
+            "start: expected a point with w; only the problems of js.make_erm find it, from alpha"
+        )
     origin = jax.eval_shape(problem.origin)
     own = getattr(problem, "check_dual", None)  # where dual points have several forms
     if own is not None:
